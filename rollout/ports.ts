@@ -1,0 +1,139 @@
+/**
+ * What a rollout needs of the world. Every implementation (the simulator's and the real neighbours') passes the same
+ * contract suite. Ports throw the errors of errors.ts and nothing is defaulted in them: an absent answer stays absent.
+ */
+import type { AccountMetadataDefaults, Instance, MetadataOptionsRequest } from './ec2.ts';
+import type { Kind, MergePatch, ObjectsByKind, WrittenKind } from './kubernetes.ts';
+import type { RolloutRecord } from './record.ts';
+
+export interface Clock {
+  now(): Date;
+}
+
+export interface StoredParameter {
+  /** The name below /racks/<rack>/, e.g. `imds_http_tokens`. */
+  key: string;
+  value: string;
+  type: 'String' | 'StringList' | 'SecureString';
+  /** Starts at 1 again after a delete: no generation by itself. */
+  version: number;
+  lastModifiedDate: string;
+  /** Who wrote this version, where the account tells (GetParameterHistory). */
+  lastModifiedUser?: string;
+}
+
+/** Parameter Store below the rack's prefix, read only. */
+export interface Parameters {
+  /** Every parameter of the rack, all pages. An unknown rack has none. */
+  list(rack: string): Promise<StoredParameter[]>;
+  /** All kept versions of one parameter, oldest first; empty where it does not exist. */
+  history(rack: string, key: string): Promise<StoredParameter[]>;
+}
+
+/** Which cluster, pool and class belong to a rack: written by `rack add`, never by a parameter. */
+export interface Registration {
+  rack: string;
+  cluster: string;
+  /** The NodePool whose nodes run Builds. */
+  nodePool: string;
+}
+
+/** The service's memory, under its own prefix. One writer a rack: whoever holds the Lease, else reconcile. */
+export interface Records {
+  registrations(): Promise<Registration[]>;
+  /** An empty record (see emptyRecord) where none was written. */
+  read(rack: string): Promise<RolloutRecord>;
+  write(rack: string, record: RolloutRecord): Promise<void>;
+}
+
+export interface Instances {
+  /**
+   * Instances tagged for the cluster and class, and those with the ids, together, each once. Terminated instances and
+   * ids that EC2 no longer knows are left out.
+   */
+  find(query: { cluster: string; nodeClass: string; instanceIds: readonly string[] }): Promise<Instance[]>;
+  /**
+   * ModifyInstanceMetadataOptions on one instance. All options are sent, since omitted ones are kept by EC2 but not
+   * by everything that speaks its API. Returns when EC2 accepted; DescribeInstances says `pending`, later `applied`.
+   */
+  modifyMetadataOptions(instanceId: string, options: MetadataOptionsRequest): Promise<void>;
+  accountDefaults(): Promise<AccountMetadataDefaults>;
+}
+
+/** An Event to be written about an object of the cluster (cluster-scoped objects' Events live in `default`). */
+export interface ClusterEvent {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  regarding: { kind: Kind; name: string; uid: string };
+}
+
+/** One cluster's API server, as the service's own user. */
+export interface Cluster {
+  /** undefined where there is none of that name (404). */
+  get<K extends Kind>(kind: K, name: string): Promise<ObjectsByKind[K] | undefined>;
+  /** All pages, all namespaces. Of pods only those not finished (phase neither Succeeded nor Failed). */
+  list<K extends Kind>(kind: K): Promise<ObjectsByKind[K][]>;
+  /**
+   * A JSON merge patch with fieldManager `imds-rollout` and strict field validation. Guarded where the patch carries
+   * metadata.resourceVersion: ConflictError if the object has another one.
+   */
+  patch<K extends WrittenKind>(kind: K, name: string, patch: MergePatch): Promise<ObjectsByKind[K]>;
+  emit(event: ClusterEvent): Promise<void>;
+}
+
+export interface Clusters {
+  /** Connects by name (endpoint, CA and token from EKS). Throws TransientError or ForbiddenError. */
+  connect(cluster: string): Promise<Cluster>;
+}
+
+export interface Execution {
+  name: string;
+  startedAt: string;
+  status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
+}
+
+/** The state machine. */
+export interface Workflow {
+  /**
+   * StartExecution with input `{rack}`. `started`: it runs now, also where the same name already ran (EC2's idempotent
+   * answer); `closed`: the name was used by an execution that ended.
+   */
+  start(name: string, rack: string): Promise<'started' | 'closed'>;
+  /** Every RUNNING execution of the state machine. */
+  running(): Promise<Execution[]>;
+  /** undefined where there never was one of that name. */
+  describe(name: string): Promise<Execution | undefined>;
+}
+
+/** The report bucket. Keys are as in S3. */
+export interface Reports {
+  put(key: string, body: string, contentType: string): Promise<void>;
+  /** undefined where there is none. */
+  get(key: string): Promise<string | undefined>;
+  /** Keys with the prefix, in order. */
+  list(prefix: string): Promise<string[]>;
+}
+
+/** What people are told, on EventBridge (source `imds-rollout`). */
+export interface Notice {
+  /** The detail-type, e.g. `IMDS Rollout Succeeded`. */
+  type: string;
+  detail: Record<string, unknown>;
+}
+
+export interface Notices {
+  send(notice: Notice): Promise<void>;
+}
+
+/** All of them. A function takes only those that it uses. */
+export interface Ports {
+  clock: Clock;
+  parameters: Parameters;
+  records: Records;
+  instances: Instances;
+  clusters: Clusters;
+  workflow: Workflow;
+  reports: Reports;
+  notices: Notices;
+}

@@ -1,0 +1,65 @@
+/** The service's memory of a rack: what it owned, wrote and concluded. The class's annotations are only for reading. */
+import { z } from 'zod';
+
+/** The two options that a rollout may own, each absent where it is not owned. */
+export const optionsSchema = z.strictObject({
+  httpTokens: z.enum(['optional', 'required']).exactOptional(),
+  httpPutResponseHopLimit: z.int().min(1).max(64).exactOptional(),
+});
+export type Options = z.infer<typeof optionsSchema>;
+
+export const outcomes = [
+  'Succeeded',
+  'NothingToDo',
+  'Superseded',
+  'Withdrawn',
+  'Refused',
+  'Rejected',
+  'Expired',
+  'Aborted',
+  'RolledBack',
+  'Contended',
+  'Failed',
+] as const;
+export type Outcome = (typeof outcomes)[number];
+
+const instant = z.iso.datetime();
+
+export const recordSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** The class that everything below is about; another UID under the same name is another class. */
+  classUid: z.string().exactOptional(),
+  /** Per option, what the class said before it was first owned. Cleared when it has been given back. */
+  baseline: optionsSchema,
+  /** The last accepted ask: what the parameters' last acceptable values wanted. */
+  ask: optionsSchema.exactOptional(),
+  generation: z.string().exactOptional(),
+  /** Just before the first patch of this generation; the deadline counts from here and never moves. */
+  patchedAt: instant.exactOptional(),
+  /** The class's own hash annotation before that patch: until it changed, Karpenter has not seen the patch. */
+  hashBefore: z.string().exactOptional(),
+  /** The class's exact values before that patch, where a taking back returns to. */
+  prior: optionsSchema.exactOptional(),
+  /** Set from the decision to take back until it is done. */
+  takingBack: z.strictObject({ since: instant, why: z.string() }).exactOptional(),
+  /** Written before the first hold, cleared when a whole look found none. */
+  holdsMayExist: z.boolean(),
+  /** When the Lease last changed hands by force: a Lambda of the old holder may still write for its time-out. */
+  takenOverAt: instant.exactOptional(),
+  last: z
+    .strictObject({
+      outcome: z.enum(outcomes),
+      reason: z.string(),
+      execution: z.string(),
+      endedAt: instant,
+      generation: z.string().exactOptional(),
+      /** lastModifiedDate by parameter key at the time: a later date is a parameter written again. */
+      parameters: z.record(z.string(), instant),
+      report: z.strictObject({ key: z.string(), sha256: z.string() }).exactOptional(),
+    })
+    .exactOptional(),
+});
+export type RolloutRecord = z.infer<typeof recordSchema>;
+
+/** What is known of a rack that was never rolled out. */
+export const emptyRecord: RolloutRecord = { schemaVersion: 1, baseline: {}, holdsMayExist: false };
