@@ -1,0 +1,108 @@
+/** What a scenario expects: any subset of the result, and how the two differ, in words. */
+import type { Problem } from './check.ts';
+import { suggest } from './suggest.ts';
+
+type Fields = Record<string, unknown>;
+
+/** The result's keys, so that a wrong one is refused when the scenario is read and not after hours of virtual time. */
+export const resultKeys = [
+  'outcome',
+  'reason',
+  'rollouts',
+  'instances',
+  'builds',
+  'buildsLost',
+  'held',
+  'classes',
+  'parameters',
+  'notices',
+  'calls',
+  'violations',
+  'virtualSeconds',
+  'seed',
+] as const;
+
+/** Keys that no result has. */
+export function expectationProblems(expect: Fields | undefined): Problem[] {
+  return Object.keys(expect ?? {}).flatMap((key) => {
+    if ((resultKeys as readonly string[]).includes(key)) return [];
+    const near = suggest(key, resultKeys);
+    const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+    return [
+      { path: ['expect', key], what: `the result has no such key${hint}; it has ${resultKeys.join(', ')}` },
+    ];
+  });
+}
+
+/**
+ * The differences in words; none where the expectation holds. Objects are compared on the expected keys only. A list
+ * of names compares as a set, also with a list of objects that have names. Of a list of objects each expected one
+ * must be matched by another of the result's; an empty list expects an empty one.
+ */
+export function differences(expect: Fields, result: Fields): string[] {
+  return differ('', expect, result);
+}
+
+function differ(path: string, expected: unknown, actual: unknown): string[] {
+  if (Array.isArray(expected)) return differLists(path, expected, actual);
+  if (!isFields(expected)) {
+    return Object.is(expected, actual) ? [] : [`${path}: expected ${show(expected)}, got ${show(actual)}`];
+  }
+  if (!isFields(actual)) return [`${path}: expected ${show(expected)}, got ${show(actual)}`];
+  return Object.entries(expected).flatMap(([key, value]) =>
+    differ(path === '' ? key : `${path}.${key}`, value, actual[key]),
+  );
+}
+
+function differLists(path: string, expected: unknown[], actual: unknown): string[] {
+  if (!Array.isArray(actual)) return [`${path}: expected ${show(expected)}, got ${show(actual)}`];
+  const found: unknown[] = actual;
+  if (expected.length === 0) {
+    return found.length === 0
+      ? []
+      : [`${path}: expected none, got ${show(found.map((item) => nameOf(item) ?? item))}`];
+  }
+  if (expected.every((item) => !isFields(item))) return differSets(path, expected, found);
+  return differObjects(path, expected, found);
+}
+
+function differSets(path: string, expected: unknown[], found: unknown[]): string[] {
+  const have = new Set(found.map((item) => nameOf(item) ?? item));
+  const wanted = new Set(expected);
+  const missing = [...wanted].filter((item) => !have.has(item));
+  const extra = [...have].filter((item) => !wanted.has(item));
+  return [
+    ...(missing.length > 0 ? [`${path}: missing ${missing.map(show).join(', ')}`] : []),
+    ...(extra.length > 0 ? [`${path}: unexpected ${extra.map(show).join(', ')}`] : []),
+  ];
+}
+
+/** Each expected object takes one of the result's that fits; a named one is compared with its namesake. */
+function differObjects(path: string, expected: unknown[], found: unknown[]): string[] {
+  const left = [...found];
+  return expected.flatMap((item) => {
+    const fitting = left.findIndex((candidate) => differ('', item, candidate).length === 0);
+    if (fitting >= 0) {
+      left.splice(fitting, 1);
+      return [];
+    }
+    const name = nameOf(item);
+    const namesake = name === undefined ? undefined : left.find((candidate) => nameOf(candidate) === name);
+    if (namesake === undefined) return [`${path}: none of ${String(found.length)} is like ${show(item)}`];
+    return differ(`${path}[${String(name)}]`, item, namesake);
+  });
+}
+
+/** What tells an object of the result from the others of its list. */
+function nameOf(item: unknown): unknown {
+  if (!isFields(item)) return undefined;
+  return item['name'] ?? item['node'] ?? item['execution'] ?? item['id'] ?? item['type'] ?? item['invariant'];
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
+}

@@ -1,0 +1,159 @@
+/**
+ * A scenario as the simulator plays it: checked, every default filled in, nodes repeated and named. All durations and
+ * moments are milliseconds; moments count from the start (`startsAt`).
+ */
+import type { HttpTokens } from '../../rollout/ec2.ts';
+import type { CommandName, FunctionName } from './names.ts';
+
+export interface ScenarioParameter {
+  value: string;
+  type: 'String' | 'StringList' | 'SecureString';
+}
+
+export interface ScenarioClass {
+  httpTokens: HttpTokens;
+  httpPutResponseHopLimit: number;
+  httpEndpoint: 'enabled' | 'disabled';
+  /** Field managers at the start; empty: nobody manages the options. */
+  owners: { manager: string; fields: string[]; operation: 'Apply' | 'Update' }[];
+}
+
+export interface ScenarioPool {
+  class: string;
+  /** cpu null: no limit. */
+  limits: { cpu: number | null };
+  /** Karpenter's own form: a count or a percentage. Without reasons, for all. */
+  budgets: { nodes: string; reasons?: ('Drifted' | 'Empty' | 'Underutilized')[] }[];
+  /** null: Never. */
+  consolidateAfter: number | null;
+  expireAfter: number | null;
+  terminationGracePeriod: number | null;
+  /** A static pool keeps so many nodes; null: by demand. */
+  replicas: number | null;
+}
+
+export interface ScenarioBuild {
+  name: string;
+  runsFor: number;
+  cpu: number;
+  usesImds: 'none' | 'v1' | 'v2-pod' | 'v2-nested';
+  /** When it uses IMDS, counted from its own start; null where the scenario does not say. */
+  usesImdsAt: number | null;
+  labels: Record<string, string>;
+}
+
+/** A Build that is on its node already (negative) or arrives bound to it at that moment. */
+export interface ScenarioNodeBuild extends ScenarioBuild {
+  startsAt: number;
+}
+
+export interface ScenarioPod {
+  name: string;
+  /** The kind that owns it; null: nobody. */
+  ownedBy: string | null;
+  cpu: number;
+  hostNetwork: boolean;
+  /** The PodDisruptionBudget that covers it. */
+  pdb: string | null;
+  evictable: boolean;
+  labels: Record<string, string>;
+}
+
+/** One node, oldest first in the scenario. */
+export interface ScenarioNode {
+  name: string;
+  pool: string;
+  cpu: number;
+  /** The class's at the start where the scenario does not say. */
+  httpTokens: HttpTokens;
+  httpPutResponseHopLimit: number;
+  httpEndpoint: 'enabled' | 'disabled';
+  builds: ScenarioNodeBuild[];
+  pods: ScenarioPod[];
+  doNotDisrupt: boolean;
+  ready: boolean;
+}
+
+/** What a timeline entry does. */
+export type ScenarioAction =
+  | { kind: 'set'; parameters: Record<string, ScenarioParameter> }
+  | { kind: 'unset'; keys: string[] }
+  | { kind: 'build'; build: ScenarioBuild }
+  | {
+      kind: 'editClass';
+      class: string;
+      manager: string;
+      options: {
+        httpTokens?: HttpTokens;
+        httpPutResponseHopLimit?: number;
+        httpEndpoint?: 'enabled' | 'disabled';
+      };
+    }
+  | {
+      kind: 'modifyInstance';
+      node: string;
+      options: {
+        httpTokens?: HttpTokens;
+        httpPutResponseHopLimit?: number;
+        httpEndpoint?: 'enabled' | 'disabled';
+      };
+    }
+  /** What happens to the events of the next set or unset; `by` only where late. */
+  | { kind: 'event'; fate: 'lost' | 'doubled' }
+  | { kind: 'event'; fate: 'late'; by: number }
+  | { kind: 'command'; command: CommandName }
+  | { kind: 'stopExecution' }
+  | { kind: 'crash'; function: FunctionName; when: 'before' | 'after' }
+  | { kind: 'stopKarpenter'; for: number }
+  | { kind: 'upgradeHashVersion' }
+  | { kind: 'removeNode'; node: string }
+  | { kind: 'nodeNotReady'; node: string };
+
+export interface ScenarioEntry {
+  at: number;
+  action: ScenarioAction;
+}
+
+export interface ScenarioFault {
+  /** An API, or a whole service (`kubernetes:*`): see faultHits in names.ts. */
+  api: string;
+  error: string | null;
+  latency: number;
+  from: number;
+  /** The first moment after it; null: to the end. */
+  until: number | null;
+  share: number;
+}
+
+export interface Scenario {
+  name: string;
+  rack: string;
+  registered: boolean;
+  seed: number;
+  /** ISO 8601, UTC. */
+  startsAt: string;
+  runFor: number;
+  parameters: Record<string, ScenarioParameter>;
+  classes: Record<string, ScenarioClass>;
+  pools: Record<string, ScenarioPool>;
+  nodes: ScenarioNode[];
+  /** Sorted by `at`; entries of the same moment in the order written. */
+  timeline: ScenarioEntry[];
+  faults: ScenarioFault[];
+  karpenter: {
+    launch: number;
+    register: number;
+    initialize: number;
+    capacity: { kind: 'ok' } | { kind: 'none' } | { kind: 'after'; at: number };
+    /** null: never, Ready=False at the new generation. */
+    classReady: number | null;
+  };
+  ec2: {
+    modifyBucket: { capacity: number; refillPerSecond: number; strangers: number };
+    applyDelay: number;
+    readStaleness: number;
+  };
+  account: { httpTokensEnforced: boolean };
+  /** A subset of the result; absent where nothing is expected. */
+  expect?: Record<string, unknown>;
+}

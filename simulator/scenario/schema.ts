@@ -1,0 +1,235 @@
+/**
+ * The scenario as people write it (YAML), with every default. `scenario.ts` is what the simulator gets.
+ * Each message says what is accepted: load.ts puts file, line, path and value before it.
+ */
+import { z } from 'zod';
+import { durationPattern, parseDuration, signedDurationPattern } from './duration.ts';
+import { apis, apiWildcards, commandNames, functionNames } from './names.ts';
+
+const oneOf = <const T extends readonly [string, ...string[]]>(words: T) =>
+  z.enum(words, { error: words.join(', ') });
+
+const durationText = 'a duration such as 90s, 15m, 2h or 1d';
+const milliseconds = (text: string): number => parseDuration(text) ?? 0;
+const duration = z.string(durationText).regex(durationPattern, durationText).transform(milliseconds);
+const signedText = 'a duration such as 90s, 15m, 2h or 1d, negative for a moment before the start (-20m)';
+const signedDuration = z.string(signedText).regex(signedDurationPattern, signedText).transform(milliseconds);
+const durationOrNever = z
+  .string(`${durationText}, or Never`)
+  .regex(/^(\d+(s|m|h|d)|Never)$/, `${durationText}, or Never`)
+  .transform((text) => (text === 'Never' ? null : milliseconds(text)));
+
+const nameText = 'a name of lower-case letters, digits, dots and dashes';
+const objectName = z.string(nameText).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, nameText);
+const bool = z.boolean('true or false');
+const positive = (what: string) => z.number(what).positive(what);
+const whole = (what: string, least: number) => z.int(what).min(least, what);
+
+const httpTokens = oneOf(['optional', 'required']);
+const endpoint = oneOf(['enabled', 'disabled']);
+const hopLimit = z
+  .int('a whole number from 1 to 64')
+  .min(1, 'a whole number from 1 to 64')
+  .max(64, 'a whole number from 1 to 64');
+const optionFields = ['httpTokens', 'httpPutResponseHopLimit', 'httpEndpoint', 'httpProtocolIPv6'] as const;
+
+const valueText = 'a string (parameter values are text, so quote it)';
+const filled = z.string(valueText).min(1, 'a string that is not empty (to delete a parameter, use unset)');
+const parameterValue = z.union(
+  [
+    filled,
+    z.strictObject({
+      value: filled,
+      type: oneOf(['String', 'StringList', 'SecureString']).prefault('String'),
+    }),
+  ],
+  { error: valueText },
+);
+const keyText = 'a parameter name of letters, digits, dots, dashes and underscores';
+const parameterKey = z.string(keyText).regex(/^[A-Za-z0-9_.-]+$/, keyText);
+const parameters = z.record(parameterKey, parameterValue, 'a mapping of parameters');
+
+const nodeClass = z.strictObject({
+  httpTokens: httpTokens.prefault('required').describe("Absent: Karpenter's own default, required"),
+  httpPutResponseHopLimit: hopLimit.prefault(1).describe("Absent: Karpenter's own default, 1"),
+  httpEndpoint: endpoint.prefault('enabled'),
+  owners: z
+    .array(
+      z.strictObject({
+        manager: z.string('the name of a field manager').min(1, 'the name of a field manager'),
+        fields: z.array(oneOf(optionFields)),
+        operation: oneOf(['Apply', 'Update']).prefault('Apply'),
+      }),
+      'a list of {manager, fields}',
+    )
+    .prefault([]),
+});
+
+const budget = z.strictObject({
+  nodes: z
+    .union([z.string().regex(/^\d+%?$/), z.int().min(0)], { error: 'a count or a percentage such as "10%"' })
+    .transform(String),
+  reasons: z.array(oneOf(['Drifted', 'Empty', 'Underutilized'])).exactOptional(),
+});
+
+const pool = z.strictObject({
+  class: objectName.exactOptional().describe("Absent: the class of the pool's own name"),
+  limits: z.strictObject({ cpu: positive('a number of cpus').exactOptional() }).prefault({}),
+  budgets: z.array(budget, 'a list of {nodes}').prefault([{ nodes: '10%' }]),
+  consolidateAfter: durationOrNever.prefault('Never'),
+  expireAfter: durationOrNever.prefault('Never'),
+  terminationGracePeriod: duration.nullable().prefault(null),
+  replicas: whole('a whole number, or null', 0).nullable().prefault(null),
+});
+
+const labels = z.record(
+  z.string(),
+  z.string('a string (labels are text, so quote it)'),
+  'a mapping of labels',
+);
+const buildShape = {
+  name: objectName,
+  runsFor: duration,
+  cpu: positive('a number of cpus').prefault(1),
+  usesImds: oneOf(['none', 'v1', 'v2-pod', 'v2-nested']).prefault('none'),
+  at: duration.exactOptional().describe('When the Build uses IMDS, counted from its own start'),
+  labels: labels.prefault({}),
+};
+const newBuild = z.strictObject(buildShape);
+const runningBuild = z.strictObject({ ...buildShape, startsAt: signedDuration.prefault('0s') });
+
+const pod = z.strictObject({
+  name: objectName,
+  ownedBy: z.string('a kind such as DaemonSet, or null').nullable().prefault(null),
+  cpu: z.number('a number of cpus').min(0, 'a number of cpus').prefault(0),
+  hostNetwork: bool.prefault(false),
+  pdb: objectName.nullable().prefault(null).describe('The PodDisruptionBudget that covers it'),
+  evictable: bool.prefault(true),
+  labels: labels.prefault({}),
+});
+
+const node = z.strictObject({
+  name: objectName.exactOptional(),
+  pool: objectName,
+  count: whole('a whole number from 1', 1).prefault(1),
+  cpu: positive('a number of cpus').prefault(4),
+  httpTokens: httpTokens.exactOptional(),
+  hopLimit: hopLimit.exactOptional(),
+  httpEndpoint: endpoint.exactOptional(),
+  builds: z.array(runningBuild, 'a list of Builds').prefault([]),
+  pods: z.array(pod, 'a list of pods').prefault([]),
+  doNotDisrupt: bool.prefault(false),
+  ready: bool.prefault(true),
+});
+
+const lateText = 'lost, doubled, late:2m';
+const capacityText = 'ok, none, after:10m';
+const yes = z.literal(true, 'true');
+
+const timelineEntry = z.strictObject({
+  at: duration,
+  set: parameters.exactOptional(),
+  unset: z.array(parameterKey, 'a list of parameters').exactOptional(),
+  build: newBuild.exactOptional(),
+  editClass: z
+    .strictObject({
+      class: objectName,
+      manager: z.string('the name of a field manager').min(1).prefault('kubectl'),
+      httpTokens: httpTokens.exactOptional(),
+      httpPutResponseHopLimit: hopLimit.exactOptional(),
+      httpEndpoint: endpoint.exactOptional(),
+    })
+    .exactOptional(),
+  modifyInstance: z
+    .strictObject({
+      node: objectName,
+      httpTokens: httpTokens.exactOptional(),
+      hopLimit: hopLimit.exactOptional(),
+      httpEndpoint: endpoint.exactOptional(),
+    })
+    .exactOptional(),
+  event: z
+    .string(lateText)
+    .regex(/^(lost|doubled|late:\d+(s|m|h|d))$/, lateText)
+    .exactOptional(),
+  command: oneOf(commandNames).exactOptional(),
+  stopExecution: yes.exactOptional(),
+  crash: z.strictObject({ function: oneOf(functionNames), when: oneOf(['before', 'after']) }).exactOptional(),
+  karpenter: z
+    .strictObject({ stop: duration.exactOptional(), upgradeHashVersion: yes.exactOptional() })
+    .exactOptional(),
+  removeNode: objectName.exactOptional(),
+  nodeNotReady: objectName.exactOptional(),
+});
+
+const knownApis = [...apis, ...apiWildcards] as [string, ...string[]];
+const fault = z.strictObject({
+  api: z.enum(knownApis, { error: 'an API that the service calls, or a whole service such as kubernetes:*' }),
+  error: z
+    .string("an error's name")
+    .regex(/^[A-Za-z][A-Za-z0-9.]*$/, "an error's name")
+    .exactOptional(),
+  latency: duration.exactOptional(),
+  from: duration.prefault('0s'),
+  for: duration.exactOptional().describe('Absent: to the end'),
+  share: z
+    .number('a share from 0 to 1')
+    .min(0, 'a share from 0 to 1')
+    .max(1, 'a share from 0 to 1')
+    .prefault(1),
+});
+
+const share = z.number('a number from 0 to 1').min(0, 'a number from 0 to 1').max(1, 'a number from 0 to 1');
+const modifyBucket = z.strictObject({
+  capacity: whole('a whole number from 1', 1).prefault(100),
+  refillPerSecond: positive('a number above 0').prefault(5),
+  strangers: share.prefault(0).describe('The share of the refill that other callers of the account use up'),
+});
+
+/** The scenario file. */
+export const scenarioSchema = z.strictObject({
+  name: z.string('a name').min(1, 'a name'),
+  rack: z
+    .string('a rack name')
+    .regex(/^[A-Za-z0-9_.-]+$/, 'a rack name')
+    .prefault('demo'),
+  registered: bool.prefault(true),
+  seed: z.int('a whole number').prefault(1),
+  startsAt: z.iso.datetime('a time such as 2026-03-02T09:00:00Z').prefault('2026-03-02T09:00:00Z'),
+  runFor: duration,
+  parameters: parameters.prefault({}),
+  classes: z.record(objectName, nodeClass, 'a mapping of classes').prefault({ build: {} }),
+  pools: z.record(objectName, pool, 'a mapping of pools').prefault({ build: {} }),
+  nodes: z.array(node, 'a list of nodes').prefault([]),
+  timeline: z.array(timelineEntry, 'a list of entries').prefault([]),
+  faults: z.array(fault, 'a list of faults').prefault([]),
+  karpenter: z
+    .strictObject({
+      launch: duration.prefault('45s'),
+      register: duration.prefault('30s'),
+      initialize: duration.prefault('20s'),
+      capacity: z
+        .string(capacityText)
+        .regex(/^(ok|none|after:\d+(s|m|h|d))$/, capacityText)
+        .prefault('ok'),
+      classReady: z
+        .string(`${durationText}, or never`)
+        .regex(/^(\d+(s|m|h|d)|never)$/, `${durationText}, or never`)
+        .transform((text) => (text === 'never' ? null : milliseconds(text)))
+        .prefault('2s'),
+    })
+    .prefault({}),
+  ec2: z
+    .strictObject({
+      modifyBucket: modifyBucket.prefault({}),
+      applyDelay: duration.prefault('2s'),
+      readStaleness: duration.prefault('0s'),
+    })
+    .prefault({}),
+  account: z.strictObject({ httpTokensEnforced: bool.prefault(false) }).prefault({}),
+  expect: z
+    .record(z.string(), z.unknown(), 'a mapping: any subset of the result')
+    .exactOptional()
+    .describe('Any subset of the result; lists of names compare as sets'),
+});
+export type WrittenScenario = z.output<typeof scenarioSchema>;
