@@ -1,0 +1,122 @@
+/** From the stored parameters to what a rack asks for. Pure: the same parameters give the same decision. */
+import type { StoredParameter } from './ports.ts';
+import { IMDS_KEYS, isKey, parameters, refuseValue, type Key } from './parameters.ts';
+import type { Options } from './record.ts';
+
+/** How a rollout is to go about it. Durations in seconds. */
+export interface Policy {
+  strategy: 'graceful' | 'karpenter' | 'immediate';
+  deadline: number;
+  stragglers: 'modify' | 'wait' | 'fail';
+  drainTimeout: number;
+  classWriter: 'service' | 'external';
+  approval: 'never' | 'loosening' | 'always';
+  /** A label selector that was read without complaint; absent where every Build counts. */
+  buildSelector?: string;
+}
+
+/** Where the value of an option comes from. */
+export type Sources = Partial<Record<keyof Options, Key>>;
+
+export type Decision =
+  | { kind: 'refused'; refusals: string[] }
+  | { kind: 'inert'; why: string; everAsked: boolean }
+  | { kind: 'asksNothing'; everAsked: boolean }
+  | {
+      kind: 'asks';
+      ask: Options;
+      sources: Sources;
+      policy: Policy;
+      notices: string[];
+    };
+
+type Stored = Readonly<Partial<Record<Key, StoredParameter>>>;
+
+const isOn = (stored: Stored, key: 'karpenter_enabled' | 'build_node_enabled'): boolean =>
+  stored[key]?.type === 'String' && stored[key].value === 'true';
+
+/**
+ * What the rack asks for. Only a value that would be used can refuse, and one bad used value refuses everything;
+ * while Karpenter or the build nodes are off nothing is used, and where nothing is asked and nothing `owns` (no
+ * baseline is still to be restored), no policy is.
+ */
+export function decide(list: readonly StoredParameter[], owns: boolean): Decision {
+  const stored: Stored = Object.fromEntries(list.filter(({ key }) => isKey(key)).map((each) => [each.key, each]));
+  const everAsked = IMDS_KEYS.some((key) => stored[key] !== undefined);
+  const off = (['karpenter_enabled', 'build_node_enabled'] as const).filter((key) => !isOn(stored, key));
+  if (off.length > 0) {
+    return { kind: 'inert', why: `${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} not exactly "true"`, everAsked };
+  }
+
+  const refusals: string[] = [];
+  const used = reader(stored, refusals);
+  const notices = buildParametersIgnored(stored, used);
+  const mayOwn = notices.length === 0;
+  const inherit = <B extends Key, W extends Key>(build: B, wide: W) => {
+    if (mayOwn && stored[build] !== undefined) {
+      const value = used(build);
+      // Refused: what it would have inherited is not used, so it cannot refuse as well.
+      if (value === undefined) return undefined;
+      if (value !== 0) return { value, source: build };
+    }
+    const value = used(wide);
+    return value === undefined ? undefined : { value, source: wide };
+  };
+  const tokens = inherit('karpenter_build_imds_tokens', 'imds_http_tokens');
+  const limit = inherit('karpenter_build_imds_hop_limit', 'imds_http_hop_limit');
+  const ask: Options = {
+    ...(tokens && { httpTokens: tokens.value }),
+    ...(limit && { httpPutResponseHopLimit: limit.value }),
+  };
+  const sources: Sources = {
+    ...(tokens && { httpTokens: tokens.source }),
+    ...(limit && { httpPutResponseHopLimit: limit.source }),
+  };
+  if (refusals.length === 0 && Object.keys(ask).length === 0 && !owns) return { kind: 'asksNothing', everAsked };
+  const policy = readPolicy(stored, used);
+  return refusals.length > 0 ? { kind: 'refused', refusals } : { kind: 'asks', ask, sources, policy, notices };
+}
+
+type Value<K extends Key> = Extract<ReturnType<(typeof parameters)[K]['read']>, { ok: true }>['value'];
+type Used = <K extends Key>(key: K) => Value<K> | undefined;
+
+/** Reads values on use, so that a bad value which nothing uses refuses nothing. */
+function reader(stored: Stored, refusals: string[]): Used {
+  return <K extends Key>(key: K): Value<K> | undefined => {
+    const parameter = stored[key];
+    if (parameter === undefined) return undefined;
+    if (parameter.type !== 'String') {
+      refusals.push(`${key} is of type ${parameter.type}; accepted is a String with ${parameters[key].accepted}`);
+      return undefined;
+    }
+    const read = parameters[key].read(parameter.value);
+    if (read.ok) return read.value as Value<K>;
+    refusals.push(refuseValue(key, parameter.value, read.nearest));
+    return undefined;
+  };
+}
+
+/** Why the build parameters do not count on this rack, if they do not. */
+function buildParametersIgnored(stored: Stored, used: Used): string[] {
+  const set = (['karpenter_build_imds_tokens', 'karpenter_build_imds_hop_limit'] as const).filter((key) => stored[key]);
+  if (set.length === 0) return [];
+  const provider = used('provider') ?? 'aws';
+  if (provider !== 'aws') return [`${set.join(' and ')} ignored: provider is ${JSON.stringify(provider)}, not "aws"`];
+  const release = used('release') ?? { supported: true };
+  return release.supported
+    ? []
+    : [`${set.join(' and ')} ignored: release ${stored.release?.value ?? ''} is below 3.24.10`];
+}
+
+function readPolicy(stored: Stored, used: Used): Policy {
+  const buildSelector = used('imds_rollout_build_selector') && stored.imds_rollout_build_selector?.value;
+  return {
+    strategy: used('imds_rollout_strategy') ?? 'graceful',
+    deadline: used('imds_rollout_deadline') ?? 3600,
+    stragglers: used('imds_rollout_stragglers') ?? 'modify',
+    drainTimeout: used('imds_rollout_drain_timeout') ?? 12 * 3600,
+    classWriter: used('imds_rollout_class_writer') ?? 'service',
+    approval: used('imds_rollout_approval') ?? 'loosening',
+    ...(buildSelector !== undefined && { buildSelector }),
+  };
+}

@@ -1,0 +1,40 @@
+/** What a rollout is for: the values to reach, and their name. */
+import { createHash } from 'node:crypto';
+import { loosenings, OPTIONS, type AllOptions, type Option } from './options.ts';
+import type { Policy } from './desired.ts';
+import type { Options, RolloutRecord } from './record.ts';
+
+export interface Purpose {
+  /** The values of every owned option, those that go back to the baseline included. */
+  target: Options;
+  /** The options that nobody asks for any more: back to the baseline, then not owned. */
+  restoring: Option[];
+  /** Hash of class UID, owned options and desired values. It names a purpose, never an execution. */
+  generation: string;
+}
+
+/** The baseline that counts for a class: one that was deleted and made again is another class. */
+export const baselineOf = (record: RolloutRecord, classUid: string): Options =>
+  record.classUid === undefined || record.classUid === classUid ? record.baseline : {};
+
+export function purposeOf(ask: Options, record: RolloutRecord, classUid: string): Purpose {
+  const baseline = baselineOf(record, classUid);
+  const target: Options = { ...baseline, ...ask };
+  const restoring = OPTIONS.filter((option) => ask[option] === undefined && baseline[option] !== undefined);
+  const values = OPTIONS.map((option) => target[option] ?? null);
+  const generation = createHash('sha256').update(JSON.stringify([classUid, ...values])).digest('hex').slice(0, 12);
+  return { target, restoring, generation };
+}
+
+/** Why this change may not start by itself; undefined where it may. */
+export function needsApproval(policy: Policy, from: AllOptions, target: Options): string | undefined {
+  const looser = loosenings(from, target);
+  if (policy.approval === 'always') return 'imds_rollout_approval is "always"';
+  if (policy.approval === 'loosening' && looser.length > 0) return `it loosens ${looser.join(' and ')}`;
+  return undefined;
+}
+
+/** Until approval exists, a change that needs it is refused and says how it can be made. */
+export const refuseUnapproved = (why: string): string =>
+  `the change needs a person's approval, since ${why}, and this release cannot ask for one: set ` +
+  'imds_rollout_approval to `never` for as long as the change takes, or ask for something that needs none';
