@@ -1,5 +1,5 @@
 /** From zod's issues to problems in the words of the format. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { acceptedKeys } from './accepted-keys.ts';
 import type { Path, Problem } from './check.ts';
 import { suggest } from './suggest.ts';
