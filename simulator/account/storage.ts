@@ -1,0 +1,95 @@
+/** What the service keeps and tells: records in Parameter Store, reports in S3, notices on EventBridge. */
+import { emptyRecord, recordSchema } from '../../rollout/record.ts';
+import type { Notice, Notices, Records, Registration, Reports } from '../../rollout/ports.ts';
+import type { RunningClock } from './clock.ts';
+import type { SimulatedGate } from './gate.ts';
+import { refuseBadValue } from './parameter-store.ts';
+
+export interface RecordStore {
+  port: Records;
+  /** What `rack add` leaves behind. */
+  register(registration: Registration): void;
+  /** The JSON of a rack's record as stored; undefined where none was written. */
+  stored(rack: string): string | undefined;
+}
+
+/** Records are kept as JSON in standard parameters, so that the limit of 4 KB is the real one. */
+export function createRecordStore(gate: SimulatedGate, prefix: string): RecordStore {
+  const registrations: Registration[] = [];
+  const records = new Map<string, string>();
+  const nameOf = (rack: string): string => `${prefix}${rack}/record`;
+  return {
+    port: {
+      registrations: () =>
+        gate.call({ api: 'ssm:GetParametersByPath', target: prefix }, () => structuredClone(registrations)),
+      read: (rack) =>
+        gate.call({ api: 'ssm:GetParameter', target: nameOf(rack) }, () => {
+          const text = records.get(rack);
+          return text === undefined ? structuredClone(emptyRecord) : recordSchema.parse(JSON.parse(text));
+        }),
+      write: (rack, record) => {
+        const text = JSON.stringify(record);
+        return gate.call(
+          { api: 'ssm:PutParameter', write: true, target: nameOf(rack), body: structuredClone(record) },
+          () => {
+            refuseBadValue(text);
+            records.set(rack, text);
+          },
+        );
+      },
+    },
+    register(registration) {
+      registrations.push(registration);
+    },
+    stored: (rack) => records.get(rack),
+  };
+}
+
+export interface StoredReport {
+  at: string;
+  body: string;
+  contentType: string;
+}
+
+export interface ReportStore {
+  port: Reports;
+  /** Every version by key, oldest first: the bucket is versioned. */
+  versions: ReadonlyMap<string, readonly StoredReport[]>;
+}
+
+export function createReportStore(gate: SimulatedGate, clock: RunningClock): ReportStore {
+  const versions = new Map<string, StoredReport[]>();
+  return {
+    versions,
+    port: {
+      put: (key, body, contentType) =>
+        gate.call({ api: 's3:PutObject', write: true, target: key }, () => {
+          const report = { at: clock.now().toISOString(), body, contentType };
+          versions.set(key, [...(versions.get(key) ?? []), report]);
+        }),
+      get: (key) => gate.call({ api: 's3:GetObject', target: key }, () => versions.get(key)?.at(-1)?.body),
+      list: (prefix) =>
+        gate.call({ api: 's3:ListObjectsV2', target: prefix }, () =>
+          [...versions.keys()].filter((key) => key.startsWith(prefix)).sort(),
+        ),
+    },
+  };
+}
+
+export interface NoticeBoard {
+  port: Notices;
+  sent: readonly (Notice & { at: string })[];
+}
+
+export function createNoticeBoard(gate: SimulatedGate, clock: RunningClock): NoticeBoard {
+  const sent: (Notice & { at: string })[] = [];
+  return {
+    sent,
+    port: {
+      send: (notice) =>
+        gate.call({ api: 'events:PutEvents', write: true, target: notice.type, body: notice.detail }, () => {
+          sent.push({ at: clock.now().toISOString(), ...structuredClone(notice) });
+        }),
+    },
+  };
+}
