@@ -34,7 +34,7 @@ module.exports = {
       to: {
         pathNot: [
           '^rollout/',
-          '^node_modules/(zod|fastest-levenshtein|tiny-merge-patch)/',
+          '^node_modules/(zod|fastest-levenshtein|p-map)/',
           '^(node:)?crypto$',
         ],
       },

@@ -28,7 +28,7 @@ export const BOTH: Want = { protect: true, cordon: true };
 
 type Held = Pick<Node, 'metadata'> | Pick<NodeClaim, 'metadata'>;
 
-/** Our hold on a node or NodeClaim. An annotation that is not ours to understand is an error, never "no hold". */
+/** Our hold on a node or NodeClaim. One that cannot be read is still a hold, never "none". */
 export function holdOn(object: Held): Hold | undefined {
   const text = object.metadata.annotations?.[HOLD_ANNOTATION];
   if (text === undefined) return undefined;

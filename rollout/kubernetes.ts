@@ -213,5 +213,7 @@ export type Kind = keyof ObjectsByKind;
 export type WrittenKind = 'EC2NodeClass' | 'NodeClaim' | 'Node' | 'Lease';
 
 /** An RFC 7396 merge patch: null removes a key, arrays are replaced whole. */
-export type MergePatch = { [key: string]: MergePatchValue };
+export interface MergePatch {
+  [key: string]: MergePatchValue;
+}
 export type MergePatchValue = string | number | boolean | null | MergePatchValue[] | MergePatch;

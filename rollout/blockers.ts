@@ -1,0 +1,49 @@
+/** Why a node is still there: what it waits for, by name. Pure. */
+import type { BuildNode } from './fleet.ts';
+import type { Event, Pod, PodDisruptionBudget } from './kubernetes.ts';
+import { podName } from './builds.ts';
+import { DO_NOT_DISRUPT } from './naming.ts';
+
+const POD_DO_NOT_DISRUPT = DO_NOT_DISRUPT;
+
+/** How long Karpenter repeats itself at least: an older message may be about what has passed. */
+const FRESH_MS = 15 * 60_000;
+
+export interface Signs {
+  /** Karpenter's events about nodes and NodeClaims. */
+  events: readonly Event[];
+  budgets: readonly PodDisruptionBudget[];
+}
+
+/** What a node to be replaced waits for, in words; the most particular cause first. */
+export function waitsFor(node: BuildNode, signs: Signs, now: Date): string {
+  if (node.builds.length > 0) return `Build ${node.builds.join(', ')}`;
+  if (node.hold?.before.doNotDisrupt === 'true') return `its own annotation ${DO_NOT_DISRUPT}, which is not ours`;
+  const blocking = node.pods.map((pod) => blockedBy(pod, signs.budgets)).find((why) => why !== undefined);
+  return blocking ?? saidByKarpenter(node, signs.events, now) ?? 'Karpenter, within its budgets';
+}
+
+function blockedBy(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | undefined {
+  const value = pod.metadata.annotations?.[POD_DO_NOT_DISRUPT];
+  if (value !== undefined) return `pod ${podName(pod)}, which is annotated ${POD_DO_NOT_DISRUPT}`;
+  const budget = budgets.find((each) => covers(each, pod) && each.status?.disruptionsAllowed === 0);
+  return budget && `PodDisruptionBudget ${budget.metadata.name}, which allows no eviction of pod ${podName(pod)}`;
+}
+
+function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
+  const wanted = Object.entries(budget.spec.selector?.matchLabels ?? {});
+  return (
+    budget.metadata.namespace === pod.metadata.namespace &&
+    wanted.length > 0 &&
+    wanted.every(([key, value]) => pod.metadata.labels?.[key] === value)
+  );
+}
+
+function saidByKarpenter(node: BuildNode, events: readonly Event[], now: Date): string | undefined {
+  const names = new Set([node.node?.metadata.name, node.claim?.metadata.name]);
+  const said = events
+    .filter(({ reason, involvedObject }) => reason === 'DisruptionBlocked' && names.has(involvedObject.name))
+    .filter(({ lastTimestamp }) => now.getTime() - new Date(lastTimestamp ?? 0).getTime() < FRESH_MS)
+    .sort((a, b) => (b.lastTimestamp ?? '').localeCompare(a.lastTimestamp ?? ''));
+  return said[0] && `Karpenter, which says: ${said[0].message}`;
+}

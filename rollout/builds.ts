@@ -1,0 +1,152 @@
+/** Which pods are Builds, which wait, and where they would fit. Pure. */
+import type { Node, NodePool, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint } from './kubernetes.ts';
+import { parseSelector, type Selector } from './selector.ts';
+
+/** Owners that would run the pod again just so. A Job, Tekton, Argo or a runner's controller would not. */
+const RECREATING_OWNERS = new Set(['DaemonSet', 'ReplicaSet', 'StatefulSet', 'ReplicationController']);
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+export const podName = (pod: Pod): string => `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}`;
+
+/** The policy's selector, which was accepted when the policy was read; without one every Build counts. */
+export function selectorOf(policy: { buildSelector?: string }): Selector {
+  if (policy.buildSelector === undefined) return () => true;
+  const read = parseSelector(policy.buildSelector);
+  return read.ok ? read.value : () => true;
+}
+
+/** A pod that nobody would run again just so, bound or not. */
+export function wouldBeBuild(pod: Pod, isSelected: Selector): boolean {
+  const finished = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+  const owned = pod.metadata.ownerReferences?.some(({ kind }) => RECREATING_OWNERS.has(kind)) ?? false;
+  const mirror = pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
+  return !finished && !owned && !mirror && isSelected(pod.metadata.labels ?? {});
+}
+
+/** Unbound, and the scheduler has said that it finds no node. */
+const isUnschedulable = (pod: Pod): boolean =>
+  pod.spec.nodeName === undefined &&
+  pod.metadata.deletionTimestamp === undefined &&
+  (pod.status?.conditions?.some(
+    ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
+  ) ??
+    false);
+
+/** The Builds that wait for a node of the pool. */
+export function waitingBuilds(pods: readonly Pod[], pool: NodePool, isSelected: Selector): Pod[] {
+  return pods.filter((pod) => isUnschedulable(pod) && wouldBeBuild(pod, isSelected) && fitsPool(pod, pool));
+}
+
+export function tolerates(pod: Pod, taints: readonly Taint[]): boolean {
+  const tolerations = pod.spec.tolerations ?? [];
+  return taints
+    .filter(({ effect }) => effect !== 'PreferNoSchedule')
+    .every((taint) =>
+      tolerations.some(
+        ({ key, operator, value, effect }) =>
+          (effect === undefined || effect === '' || effect === taint.effect) &&
+          (operator === 'Exists'
+            ? key === undefined || key === taint.key
+            : key === taint.key && (value ?? '') === (taint.value ?? '')),
+      ),
+    );
+}
+
+/** What a pool's nodes will carry: a fixed label, or a choice of values. */
+type Allowed = (requirement: NodeSelectorRequirement) => boolean;
+
+/** Labels that Karpenter or the cloud gives every node, whatever the pool says of them. */
+const WELL_KNOWN = /^(?:kubernetes\.io|node\.kubernetes\.io|topology\.kubernetes\.io|topology\.k8s\.aws|karpenter\.sh|karpenter\.k8s\.aws)\//;
+
+function poolAllows(pool: NodePool): Allowed {
+  const { metadata, spec } = pool.spec.template;
+  const labels: Record<string, string> = { 'karpenter.sh/nodepool': pool.metadata.name, ...metadata?.labels };
+  const choices = spec.requirements ?? [];
+  return (wanted) => {
+    const label = labels[wanted.key];
+    if (label !== undefined) return matches(wanted, label);
+    const choice = choices.find(({ key, operator }) => key === wanted.key && operator === 'In');
+    if (choice?.values !== undefined) return choice.values.some((value) => matches(wanted, value));
+    return WELL_KNOWN.test(wanted.key) || matches(wanted, undefined);
+  };
+}
+
+function matches({ operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label);
+    case 'NotIn':
+      return label === undefined || !values.includes(label);
+    case 'Exists':
+      return label !== undefined;
+    case 'DoesNotExist':
+      return label === undefined;
+    case 'Gt':
+      return label !== undefined && Number(label) > Number(values[0]);
+    case 'Lt':
+      return label !== undefined && Number(label) < Number(values[0]);
+  }
+}
+
+/** Node selector and required node affinity: the selector's labels all, and of the affinity's terms any. */
+function selects(pod: Pod, allows: Allowed): boolean {
+  const selector = Object.entries(pod.spec.nodeSelector ?? {});
+  const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const termAllows = ({ matchExpressions = [] }: NodeSelectorTerm): boolean => matchExpressions.every(allows);
+  return (
+    selector.every(([key, value]) => allows({ key, operator: 'In', values: [value] })) &&
+    (terms === undefined || terms.some(termAllows))
+  );
+}
+
+export const fitsPool = (pod: Pod, pool: NodePool): boolean =>
+  selects(pod, poolAllows(pool)) && tolerates(pod, pool.spec.template.spec.taints ?? []);
+
+const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
+
+/** Whether the pod would fit the node if that were not cordoned: labels, taints, room. */
+export function fitsNode(pod: Pod, node: Node, podsOnNode: readonly Pod[]): boolean {
+  const labels = node.metadata.labels ?? {};
+  const taints = (node.spec.taints ?? []).filter(({ key }) => key !== UNSCHEDULABLE_TAINT);
+  return (
+    selects(pod, (requirement) => matches(requirement, labels[requirement.key])) &&
+    tolerates(pod, taints) &&
+    hasRoom(pod, node, podsOnNode)
+  );
+}
+
+function hasRoom(pod: Pod, node: Node, others: readonly Pod[]): boolean {
+  const allocatable = node.status?.allocatable ?? {};
+  return ['cpu', 'memory'].every((resource) => {
+    const room = allocatable[resource];
+    if (room === undefined) return true;
+    const used = others.reduce((sum, other) => sum + requested(other, resource), 0);
+    return used + requested(pod, resource) <= quantity(room);
+  });
+}
+
+const requested = (pod: Pod, resource: string): number =>
+  (pod.spec.containers ?? []).reduce((sum, { resources }) => sum + quantity(resources?.requests?.[resource] ?? '0'), 0);
+
+const FACTORS: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** A Kubernetes resource quantity as a number; one that is not a quantity leaves no room. */
+function quantity(text: string): number {
+  const [, digits, suffix] = /^([\d.]+(?:e\d+)?)([a-zA-Z]*)$/.exec(text) ?? [];
+  const factor = suffix === '' ? 1 : FACTORS[suffix ?? ''];
+  return digits === undefined || factor === undefined ? Number.NaN : Number(digits) * factor;
+}

@@ -1,0 +1,88 @@
+/** Where a rollout takes place: the registered cluster, the pool and the class that it refers to. */
+import type { Cluster, Clusters, Records, Registration } from './ports.ts';
+import type { EC2NodeClass, NodePool } from './kubernetes.ts';
+
+export interface Ground {
+  registration: Registration;
+  cluster: Cluster;
+  pool: NodePool;
+  nodeClass: EC2NodeClass;
+}
+
+/** `gone`: pool or class vanished; `refused`: what is there must not be written. Both say why by name. */
+export type GroundRead = { kind: 'found'; ground: Ground } | { kind: 'gone' | 'refused'; why: string; cluster?: Cluster };
+
+const refersTo = (pool: NodePool, nodeClass: string): boolean =>
+  pool.spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' && pool.spec.template.spec.nodeClassRef.name === nodeClass;
+
+export async function registrationOf(
+  ports: { records: Records },
+  rack: string,
+): Promise<{ registration?: Registration; others: Registration[] }> {
+  const all = await ports.records.registrations();
+  const registration = all.find((each) => each.rack === rack);
+  return { ...(registration && { registration }), others: all.filter((each) => each.rack !== rack) };
+}
+
+/** Reads pool and class and refuses what would touch anybody else's nodes. Throws TransientError and ForbiddenError. */
+export async function readGround(
+  ports: { clusters: Clusters },
+  registration: Registration,
+  others: readonly Registration[],
+): Promise<GroundRead> {
+  const cluster = await ports.clusters.connect(registration.cluster);
+  const pools = await cluster.list('NodePool');
+  const pool = pools.find(({ metadata }) => metadata.name === registration.nodePool);
+  const where = `in cluster ${registration.cluster}`;
+  if (pool === undefined) return { kind: 'gone', why: `there is no NodePool ${registration.nodePool} ${where}`, cluster };
+  const { kind, name } = pool.spec.template.spec.nodeClassRef;
+  if (kind !== 'EC2NodeClass') {
+    return {
+      kind: 'refused',
+      why: `NodePool ${registration.nodePool} refers to a ${kind} (${name}), and only an EC2NodeClass has metadataOptions`,
+      cluster,
+    };
+  }
+  const nodeClass = await cluster.get('EC2NodeClass', name);
+  if (nodeClass === undefined) return { kind: 'gone', why: `there is no EC2NodeClass ${name} ${where}`, cluster };
+  const refusal =
+    sharedClass(pools, pool, name) ?? classOfAnotherRack(pools, registration, others, name) ?? noHeadroom(pool);
+  return refusal === undefined
+    ? { kind: 'found', ground: { registration, cluster, pool, nodeClass } }
+    : { kind: 'refused', why: refusal, cluster };
+}
+
+function sharedClass(pools: readonly NodePool[], pool: NodePool, nodeClass: string): string | undefined {
+  const sharing = pools.filter((other) => other !== pool && refersTo(other, nodeClass)).map(({ metadata }) => metadata.name);
+  return sharing.length === 0
+    ? undefined
+    : `EC2NodeClass ${nodeClass} is also used by NodePool ${sharing.join(', ')}, whose nodes must not change: give NodePool ${pool.metadata.name} a class of its own`;
+}
+
+function classOfAnotherRack(
+  pools: readonly NodePool[],
+  mine: Registration,
+  others: readonly Registration[],
+  nodeClass: string,
+): string | undefined {
+  const owner = others.find(
+    ({ cluster, nodePool }) =>
+      cluster === mine.cluster && pools.some(({ metadata, spec }) => metadata.name === nodePool && refersTo({ metadata, spec, kind: 'NodePool' }, nodeClass)),
+  );
+  return owner && `EC2NodeClass ${nodeClass} belongs to rack ${owner.rack}: one class belongs to one rack`;
+}
+
+function noHeadroom(pool: NodePool): string | undefined {
+  const { replicas, limits } = pool.spec;
+  if (replicas === undefined || limits?.['nodes'] === undefined) return undefined;
+  return Number(limits['nodes']) > replicas
+    ? undefined
+    : `NodePool ${pool.metadata.name} is static with ${String(replicas)} replicas and limits.nodes ${String(limits['nodes'])}: Karpenter cannot replace a node without headroom; raise limits.nodes`;
+}
+
+/** Whether the class has come to be used by another pool, which is looked at again before each write of it. */
+export async function sharedNow({ cluster, pool, nodeClass }: Ground): Promise<string | undefined> {
+  const pools = await cluster.list('NodePool');
+  const here = pools.find(({ metadata }) => metadata.name === pool.metadata.name) ?? pool;
+  return sharedClass(pools, here, nodeClass.metadata.name);
+}

@@ -1,0 +1,97 @@
+/** The evidence of an execution as it happens, one object a step that did something; the report is made from it. */
+import { z } from 'zod';
+import { reportKey } from './naming.ts';
+import type { Clock, Reports } from './ports.ts';
+import { optionsSchema } from './record.ts';
+
+const instant = z.iso.datetime();
+const metadataSchema = z.record(z.string(), z.union([z.string(), z.number()]));
+
+export const plannedNodeSchema = z.strictObject({
+  node: z.string(),
+  instanceId: z.string().nullable(),
+  before: metadataSchema.nullable(),
+  verdict: z.enum(['right', 'wrong', 'unknown', 'off', 'launching']),
+  builds: z.array(z.string()),
+  /** What will become of it, as far as can be told. */
+  fate: z.enum(['replaced', 'keptUntilBuildsEnd', 'untouched', 'unknown']),
+});
+
+export const planSchema = z.strictObject({
+  class: z.strictObject({ name: z.string(), uid: z.string(), before: optionsSchema, resourceVersion: z.string() }),
+  target: optionsSchema,
+  restoring: z.array(z.string()),
+  looser: z.array(z.string()),
+  owners: z.record(z.string(), z.array(z.string())),
+  notices: z.array(z.string()),
+  nodes: z.array(plannedNodeSchema),
+  blockers: z.array(z.strictObject({ node: z.string(), why: z.string() })),
+});
+export type Plan = z.infer<typeof planSchema>;
+
+const entrySchema = z.discriminatedUnion('what', [
+  z.strictObject({ what: z.literal('planned'), at: instant, plan: planSchema }),
+  z.strictObject({
+    what: z.literal('hold'),
+    at: instant,
+    node: z.string(),
+    protected: z.boolean(),
+    cordoned: z.boolean(),
+    why: z.string(),
+  }),
+  z.strictObject({
+    what: z.literal('patched'),
+    at: instant,
+    class: z.string(),
+    before: optionsSchema,
+    after: optionsSchema,
+    resourceVersionBefore: z.string(),
+    resourceVersionAfter: z.string(),
+    why: z.string(),
+  }),
+  z.strictObject({
+    what: z.literal('modified'),
+    at: instant,
+    instanceId: z.string(),
+    node: z.string(),
+    before: metadataSchema,
+    after: metadataSchema,
+    /** Builds that ran on it then. */
+    builds: z.array(z.string()),
+    /** Why it had not been replaced. */
+    why: z.string(),
+  }),
+  z.strictObject({ what: z.literal('note'), at: instant, text: z.string() }),
+]);
+export type Entry = z.infer<typeof entrySchema>;
+
+const journalSchema = z.array(entrySchema);
+
+interface Of {
+  rack: string;
+  execution: string;
+  startedAt: string;
+}
+
+const prefixOf = ({ rack, execution, startedAt }: Of): string => `${reportKey(rack, execution, startedAt)}/`;
+
+/** Writes what a step did. A step that did nothing writes nothing. */
+export async function writeJournal(
+  ports: { clock: Clock; reports: Reports },
+  of: Of,
+  step: string,
+  entries: readonly Entry[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const key = `${prefixOf(of)}${ports.clock.now().toISOString()}-${step}.json`;
+  await ports.reports.put(key, JSON.stringify(entries), 'application/json');
+}
+
+/** Everything that the steps of an execution wrote, in the order in which it happened. */
+export async function readJournal(ports: { reports: Reports }, of: Of): Promise<Entry[]> {
+  const keys = await ports.reports.list(prefixOf(of));
+  const parts = await Promise.all(keys.map((key) => ports.reports.get(key)));
+  return parts
+    .flatMap((body) => (body === undefined ? [] : journalSchema.parse(JSON.parse(body))))
+    .sort((a, b) => a.at.localeCompare(b.at));
+}

@@ -1,0 +1,59 @@
+/** Carries the table out: the holds that are due, as many as one step may write. */
+import pMap from 'p-map';
+import type { Guard } from './guard.ts';
+import { holdClaim, holdNode, holdOn } from './hold.ts';
+import type { Entry } from './journal.ts';
+import type { MergePatch } from './kubernetes.ts';
+import type { Clock } from './ports.ts';
+import type { Wanted } from './table.ts';
+
+/** Writes a step begins; what is left is said and done by the next. 500 take seconds, a function has two minutes. */
+export const WRITES_A_STEP = 500;
+
+/** Requests to the API server at the same time: well below its default limits for one user. */
+const AT_ONCE = 10;
+
+export interface Kept {
+  entries: Entry[];
+  /** Holds that are due and not written: too many for a step, or changed meanwhile. */
+  left: number;
+}
+
+interface Due {
+  kind: 'Node' | 'NodeClaim';
+  name: string;
+  patch: MergePatch;
+  wanted: Wanted;
+}
+
+/** The patches that the table asks for; none where everything is held as it is to be. */
+export function duePatches(wanted: readonly Wanted[], rollout: string | undefined, now: Date): Due[] {
+  return wanted.flatMap((each): Due[] => {
+    const { node, claim, hold } = each.node;
+    const name = rollout ?? hold?.rollout ?? 'reconcile';
+    const due: Due[] = [];
+    const onNode = node && holdNode(node, each.want, name, now);
+    if (node && onNode) due.push({ kind: 'Node', name: node.metadata.name, patch: onNode, wanted: each });
+    // Once there is a node its annotation counts, and the NodeClaim's is only in the way.
+    const onClaim = claim && holdClaim(claim, node === undefined && each.want.protect, name);
+    const needed = node === undefined || (claim && holdOn(claim) !== undefined && onNode === undefined);
+    if (claim && onClaim && needed) due.push({ kind: 'NodeClaim', name: claim.metadata.name, patch: onClaim, wanted: each });
+    return due;
+  });
+}
+
+export async function keep(ports: { clock: Clock }, guard: Pick<Guard, 'tryPatch'>, due: readonly Due[]): Promise<Kept> {
+  const now = due.slice(0, WRITES_A_STEP);
+  const written = await pMap(
+    now,
+    async ({ kind, name, patch, wanted }): Promise<Entry | undefined> => {
+      if (!(await guard.tryPatch(kind, name, patch))) return undefined;
+      const { want, why } = wanted;
+      const at = ports.clock.now().toISOString();
+      return { what: 'hold', at, node: wanted.node.name, protected: want.protect, cordoned: want.cordon, why };
+    },
+    { concurrency: AT_ONCE },
+  );
+  const entries = written.filter((entry) => entry !== undefined);
+  return { entries, left: due.length - entries.length };
+}

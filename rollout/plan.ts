@@ -1,0 +1,197 @@
+/** Plan: what would happen, from reads alone. It writes no object of the cluster and nothing in EC2. */
+import { waitsFor } from './blockers.ts';
+import { selectorOf } from './builds.ts';
+import { decide, type Decision } from './desired.ts';
+import { readFleet, type Fleet } from './fleet.ts';
+import { readGround, registrationOf, type Ground } from './ground.ts';
+import { writeJournal, type Plan } from './journal.ts';
+import type { EC2NodeClass } from './kubernetes.ts';
+import { FIELD_MANAGER } from './naming.ts';
+import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned } from './options.ts';
+import type { Ports, StoredParameter } from './ports.ts';
+import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
+import type { Outcome, RolloutRecord } from './record.ts';
+import type { State } from './state.ts';
+import { isToBeReplaced, verdictOf } from './table.ts';
+import { holderOf, readLease } from './turn.ts';
+
+export type PlanPorts = Pick<
+  Ports,
+  'clock' | 'parameters' | 'records' | 'instances' | 'clusters' | 'workflow' | 'reports'
+>;
+
+type Asks = Extract<Decision, { kind: 'asks' }>;
+
+export type Proposal =
+  | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose }
+  | { kind: 'roll'; purpose: Purpose; asks: Asks; ground: Ground; fleet: Fleet; record: RolloutRecord; reason: string };
+
+const end = (outcome: Outcome, reason: string): Proposal => ({ kind: 'end', outcome, reason });
+
+/** Plans for the execution of a rack, and writes the plan down as the first page of its evidence. */
+export async function planStep(
+  ports: PlanPorts,
+  { rack, execution, startedAt }: { rack: string; execution: string; startedAt: string },
+): Promise<State> {
+  const step = { schemaVersion: 1, rack, execution, startedAt, looks: 0 } as const;
+  const proposal = await propose(ports, rack, execution);
+  if (proposal.kind === 'end') {
+    const { outcome, reason, purpose } = proposal;
+    const named = purpose && { generation: purpose.generation, target: purpose.target };
+    return { ...step, next: 'conclude', outcome, reason, ...named };
+  }
+  const now = ports.clock.now().toISOString();
+  const plan = await describePlan(ports, proposal);
+  await writeJournal(ports, { rack, execution, startedAt }, 'plan', [{ what: 'planned', at: now, plan }]);
+  const { purpose, asks } = proposal;
+  return {
+    ...step,
+    next: 'hold-and-patch',
+    lookAgainIn: 0,
+    ...purpose,
+    policy: asks.policy,
+    wholeLookAt: now,
+    waitsFor: proposal.reason,
+  };
+}
+
+/** What a rack needs now. `execution` is whose plan it is, so that it does not wait for itself. */
+export async function propose(ports: PlanPorts, rack: string, execution?: string): Promise<Proposal> {
+  const { registration, others } = await registrationOf(ports, rack);
+  if (registration === undefined) {
+    return end('Refused', `rack ${rack} is not registered: run \`imds-rollout rack add ${rack} --cluster <cluster>\``);
+  }
+  const [stored, record] = await Promise.all([ports.parameters.list(rack), ports.records.read(rack)]);
+  const decision = decide(stored, owned(record.baseline).length > 0);
+  if (decision.kind === 'refused') return end('Refused', decision.refusals.join('; '));
+  if (decision.kind !== 'asks') return withoutAsk(decision, record);
+
+  const read = await readGround(ports, registration, others);
+  if (read.kind !== 'found') return end(read.kind === 'gone' && record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
+  const { ground } = read;
+  const purpose = purposeOf(decision.ask, record, ground.nodeClass.metadata.uid);
+  const forbidden = await forbiddenByAccount(ports, purpose);
+  if (forbidden !== undefined) return end('Refused', forbidden);
+
+  const fleet = await readFleet(ports, ground.cluster, registration, ground, selectorOf(decision.policy));
+  const why = whyRoll(fleet, purpose, ground);
+  const noticed = decision.notices.map((notice) => ` (${notice})`).join('');
+  if (why === undefined) {
+    return { ...end('NothingToDo', `class and instances are as desired: ${inWords(purpose.target)}${noticed}`), purpose };
+  }
+  const running = await alreadyRunning(ports, ground, purpose, execution);
+  if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
+  const unapproved = needsApproval(decision.policy, classOptions(ground.nodeClass), purpose.target);
+  if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
+  return { kind: 'roll', purpose, asks: decision, ground, fleet, record, reason: `${why}${noticed}` };
+}
+
+function withoutAsk(decision: Exclude<Decision, Asks | { kind: 'refused' }>, record: RolloutRecord): Proposal {
+  const why =
+    decision.kind === 'inert'
+      ? `${decision.everAsked ? 'the IMDS parameters are stored and inert: ' : ''}${decision.why}`
+      : 'no IMDS parameter is set, and nothing is owned';
+  return record.holdsMayExist ? end('Withdrawn', why) : end('NothingToDo', why);
+}
+
+async function forbiddenByAccount(ports: Pick<Ports, 'instances'>, purpose: Purpose): Promise<string | undefined> {
+  if (purpose.target.httpTokens !== 'optional') return undefined;
+  const { httpTokensEnforced, managedBy } = await ports.instances.accountDefaults();
+  const who = managedBy === 'declarative-policy' ? 'an organisation policy' : 'the account';
+  return httpTokensEnforced
+    ? `${who} enforces HttpTokens=required (HttpTokensEnforced), so httpTokens=optional cannot be launched`
+    : undefined;
+}
+
+/** What is not as desired; undefined where class and instances are, and no hold of ours is left. */
+export function whyRoll(fleet: Fleet, purpose: Purpose, { nodeClass }: Pick<Ground, 'nodeClass'>): string | undefined {
+  const differing = mismatches(purpose.target, classOptions(nodeClass));
+  if (differing.length > 0) {
+    return `the class says ${inWords(pick(classOptions(nodeClass), differing))}, asked is ${inWords(pick(purpose.target, differing))}`;
+  }
+  if (purpose.restoring.length > 0) return `${purpose.restoring.join(' and ')} still to be given back`;
+  const wrong = fleet.nodes.filter((node) => ['wrong', 'unknown'].includes(verdictOf(node, purpose.target, undefined) ?? ''));
+  if (wrong.length > 0) return `${String(wrong.length)} instances are not known to be right`;
+  const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving);
+  return held.length > 0 ? `${String(held.length)} nodes still carry our hold` : undefined;
+}
+
+const pick = (from: Purpose['target'], options: readonly (keyof Purpose['target'])[]): Purpose['target'] =>
+  Object.fromEntries(options.map((option) => [option, from[option]]));
+
+async function alreadyRunning(
+  ports: Pick<Ports, 'workflow'>,
+  { cluster, nodeClass }: Ground,
+  purpose: Purpose,
+  execution: string | undefined,
+): Promise<string | undefined> {
+  const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
+  if (holder === undefined || holder.execution === execution || holder.generation !== purpose.generation) return undefined;
+  return (await ports.workflow.describe(holder.execution))?.status === 'RUNNING' ? holder.execution : undefined;
+}
+
+async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind: 'roll' }>): Promise<Plan> {
+  const { ground, fleet, purpose, asks } = proposal;
+  const { nodeClass, cluster } = ground;
+  const [events, budgets] = await Promise.all([cluster.list('Event'), cluster.list('PodDisruptionBudget')]);
+  const now = ports.clock.now();
+  const classChanges = mismatches(purpose.target, classOptions(nodeClass)).length > 0;
+  const nodes = fleet.nodes.map((node): Plan['nodes'][number] => {
+    const verdict = verdictOf(node, purpose.target, now);
+    const replaced = classChanges || isToBeReplaced(node, verdict);
+    const fate = node.builds.length > 0 ? 'keptUntilBuildsEnd' : 'replaced';
+    return {
+      node: node.name,
+      instanceId: node.instanceId ?? null,
+      before: node.instance?.metadataOptions ? { ...node.instance.metadataOptions } : null,
+      verdict: verdict ?? 'launching',
+      builds: node.builds,
+      fate: verdict === 'unknown' ? 'unknown' : replaced ? fate : 'untouched',
+    };
+  });
+  const blocked = fleet.nodes
+    .filter(({ builds, node }) => builds.length === 0 && node !== undefined)
+    .map((node) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }))
+    .filter(({ why }) => !why.startsWith('Karpenter, within'));
+  return {
+    class: {
+      name: nodeClass.metadata.name,
+      uid: nodeClass.metadata.uid,
+      before: classOptions(nodeClass),
+      resourceVersion: nodeClass.metadata.resourceVersion,
+    },
+    target: purpose.target,
+    restoring: purpose.restoring,
+    looser: loosenings(classOptions(nodeClass), purpose.target),
+    owners: foreignOwners(nodeClass),
+    notices: asks.notices,
+    nodes,
+    blockers: blocked,
+  };
+}
+
+/** Who else owns the options, by manager: whose next apply may put a value back. */
+export function foreignOwners(nodeClass: EC2NodeClass): Record<string, string[]> {
+  const owners: Record<string, string[]> = {};
+  for (const { manager, fieldsV1, subresource } of nodeClass.metadata.managedFields ?? []) {
+    if (manager === FIELD_MANAGER || subresource === 'status') continue;
+    const fields = OPTIONS.filter((option) => ownsOption(fieldsV1, option));
+    if (fields.length > 0) owners[manager] = [...new Set([...(owners[manager] ?? []), ...fields])];
+  }
+  return owners;
+}
+
+/** Whether a managedFields entry's tree contains spec.metadataOptions.<option>. */
+export function ownsOption(fieldsV1: Record<string, unknown>, option: string): boolean {
+  const path = ['f:spec', 'f:metadataOptions', `f:${option}`];
+  let at: unknown = fieldsV1;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+/** lastModifiedDate by key, of the parameters that matter: a later one is a parameter written again. */
+export const datesOf = (stored: readonly StoredParameter[]): Record<string, string> =>
+  Object.fromEntries(stored.map(({ key, lastModifiedDate }) => [key, lastModifiedDate]));

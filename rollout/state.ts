@@ -1,0 +1,112 @@
+/**
+ * What travels from step to step of an execution: what is asked, how far it is, and counts. It does not grow with
+ * the fleet; what it says of nodes by name is cut to a few. A step's input is the previous step's output.
+ */
+import { z } from 'zod';
+import { optionsSchema, outcomes } from './record.ts';
+
+const instant = z.iso.datetime();
+
+export const policySchema = z.strictObject({
+  strategy: z.enum(['graceful', 'karpenter', 'immediate']),
+  deadline: z.number(),
+  stragglers: z.enum(['modify', 'wait', 'fail']),
+  drainTimeout: z.number(),
+  classWriter: z.enum(['service', 'external']),
+  approval: z.enum(['never', 'loosening', 'always']),
+  buildSelector: z.string().exactOptional(),
+});
+
+export const countsSchema = z.strictObject({
+  right: z.int(),
+  wrong: z.int(),
+  unknown: z.int(),
+  off: z.int(),
+  held: z.int(),
+  buildsOnHeldNodes: z.int(),
+  waitingBuilds: z.int(),
+});
+export type Counts = z.infer<typeof countsSchema>;
+
+/** What every step knows, whatever was decided. */
+const stepSchema = z.strictObject({
+  /** Of this schema. A function accepts its own and the one before, so that an upgrade may meet a running rollout. */
+  schemaVersion: z.literal(1),
+  rack: z.string(),
+  execution: z.string(),
+  startedAt: instant,
+  /** Looks so far; what the state transitions are counted from. */
+  looks: z.int(),
+});
+
+/** The end of the way: what Conclude carries out and the execution ends with. */
+export const concludingSchema = stepSchema.extend({
+  next: z.literal('conclude'),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  generation: z.string().exactOptional(),
+  target: optionsSchema.exactOptional(),
+  compliantAt: instant.exactOptional(),
+  counts: countsSchema.exactOptional(),
+});
+export type Concluding = z.infer<typeof concludingSchema>;
+
+/** A rollout on its way. */
+export const rollingSchema = stepSchema.extend({
+  next: z.enum(['hold-and-patch', 'look', 'modify-stragglers', 'take-back']),
+  /** Seconds. */
+  lookAgainIn: z.int().min(0),
+  generation: z.string(),
+  target: optionsSchema,
+  restoring: z.array(z.enum(['httpTokens', 'httpPutResponseHopLimit'])),
+  policy: policySchema,
+  /** When the class's patch was due, from the record; absent before it. */
+  patchedAt: instant.exactOptional(),
+  /** The last look that read everything. */
+  wholeLookAt: instant,
+  compliantAt: instant.exactOptional(),
+  /** What is left of EC2's bucket for modifications, as of when. */
+  bucket: z.strictObject({ tokens: z.number(), at: instant }).exactOptional(),
+  /** Strategy immediate: every live instance has been asked to change before the patch. */
+  modifiedAll: z.boolean().exactOptional(),
+  takingBack: z.string().exactOptional(),
+  counts: countsSchema.exactOptional(),
+  /** What it waits for, in words. */
+  waitsFor: z.string().exactOptional(),
+});
+export type Rolling = z.infer<typeof rollingSchema>;
+
+export const stateSchema = z.discriminatedUnion('next', [rollingSchema, concludingSchema]);
+export type State = Rolling | Concluding;
+
+/** How a task is invoked: the execution's own name and start come from Step Functions' context object. */
+export const taskEvent = <S extends z.ZodType>(state: S) =>
+  z.strictObject({ execution: z.string(), startedAt: z.iso.datetime(), state });
+
+/** The input of an execution, and of Plan. */
+export const executionInputSchema = z.strictObject({ rack: z.string().min(1) });
+
+/** The first few names and how many more, so that neither payload nor reason grows with the fleet. */
+export function few(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).join(', ');
+  return names.length > most ? `${shown} and ${String(names.length - most)} more` : shown;
+}
+
+/** What Conclude needs of a rollout that ends. */
+export function conclude(state: Rolling, outcome: Concluding['outcome'], reason: string): Concluding {
+  const { schemaVersion, rack, execution, startedAt, looks, generation, target, compliantAt, counts } = state;
+  return {
+    schemaVersion,
+    rack,
+    execution,
+    startedAt,
+    looks,
+    next: 'conclude',
+    outcome,
+    reason,
+    generation,
+    target,
+    ...(compliantAt !== undefined && { compliantAt }),
+    ...(counts !== undefined && { counts }),
+  };
+}

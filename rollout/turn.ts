@@ -1,0 +1,115 @@
+/** Whose turn it is to write for a class: one Lease, ordered by the start of the executions. */
+import { ConflictError, NotFoundError, RolloutError } from './errors.ts';
+import type { Lease } from './kubernetes.ts';
+import { GENERATION_ANNOTATION, leaseName, STARTED_ANNOTATION } from './naming.ts';
+import type { Clock, Cluster, Workflow } from './ports.ts';
+
+/** Thrown before a write by a step whose rollout lost its turn; the step ends it `Superseded`. */
+export class TurnLost extends RolloutError {}
+
+export interface Contender {
+  execution: string;
+  startedAt: string;
+  generation: string;
+}
+
+interface Holder extends Contender {
+  epoch: number;
+}
+
+/** undefined where nobody holds it. */
+export function holderOf(lease: Lease): Holder | undefined {
+  const { holderIdentity, leaseTransitions } = lease.spec;
+  if (holderIdentity === undefined || holderIdentity === '') return undefined;
+  const annotations = lease.metadata.annotations ?? {};
+  return {
+    execution: holderIdentity,
+    startedAt: annotations[STARTED_ANNOTATION] ?? lease.metadata.creationTimestamp,
+    generation: annotations[GENERATION_ANNOTATION] ?? '',
+    epoch: leaseTransitions ?? 0,
+  };
+}
+
+export async function readLease(cluster: Cluster, nodeClass: string): Promise<Lease> {
+  const lease = await cluster.get('Lease', leaseName(nodeClass));
+  if (lease !== undefined) return lease;
+  throw new NotFoundError(
+    `Lease ${leaseName(nodeClass)} does not exist: it is made when the rack is registered; run \`imds-rollout rack add\` again`,
+  );
+}
+
+/** The later execution goes first; of two that started in one instant the one with the greater name. */
+const isNewer = (one: Contender, other: Contender): boolean =>
+  one.startedAt === other.startedAt ? one.execution > other.execution : one.startedAt > other.startedAt;
+
+export type Turn =
+  | { kind: 'mine'; epoch: number }
+  /** It was somebody's, whose Lambdas may write until their time-out. */
+  | { kind: 'taken'; epoch: number }
+  | { kind: 'newer'; holder: string }
+  | { kind: 'same'; holder: string };
+
+/**
+ * Takes the Lease for a rollout, unless a newer one has it, or one for the same purpose that still runs. Idempotent:
+ * the holder takes nothing. Throws ConflictError where somebody was faster: look again.
+ */
+export async function takeTurn(
+  ports: { clock: Clock; workflow: Workflow },
+  cluster: Cluster,
+  nodeClass: string,
+  me: Contender,
+): Promise<Turn> {
+  const lease = await readLease(cluster, nodeClass);
+  const holder = holderOf(lease);
+  if (holder?.execution === me.execution) return { kind: 'mine', epoch: holder.epoch };
+  if (holder !== undefined && isNewer(holder, me)) return { kind: 'newer', holder: holder.execution };
+  const runs = holder !== undefined && (await ports.workflow.describe(holder.execution))?.status === 'RUNNING';
+  if (runs && holder.generation === me.generation) return { kind: 'same', holder: holder.execution };
+  const epoch = await passLease(cluster, lease, ports.clock.now(), me);
+  return { kind: holder === undefined ? 'mine' : 'taken', epoch };
+}
+
+/** Gives the Lease to somebody or nobody, and raises its epoch: whoever held it sees so before its next write. */
+export async function passLease(cluster: Cluster, lease: Lease, now: Date, to?: Contender): Promise<number> {
+  const epoch = (lease.spec.leaseTransitions ?? 0) + 1;
+  const microTime = now.toISOString().replace('Z', '000Z');
+  await cluster.patch('Lease', lease.metadata.name, {
+    metadata: {
+      resourceVersion: lease.metadata.resourceVersion,
+      annotations: {
+        [STARTED_ANNOTATION]: to?.startedAt ?? null,
+        [GENERATION_ANNOTATION]: to?.generation ?? null,
+      },
+    },
+    spec: {
+      holderIdentity: to?.execution ?? null,
+      acquireTime: to === undefined ? null : microTime,
+      renewTime: to === undefined ? null : microTime,
+      leaseTransitions: epoch,
+    },
+  });
+  return epoch;
+}
+
+/** Throws TurnLost unless the execution holds the Lease. */
+export async function assertTurn(cluster: Cluster, nodeClass: string, execution: string): Promise<void> {
+  const holder = holderOf(await readLease(cluster, nodeClass));
+  if (holder?.execution !== execution) {
+    throw new TurnLost(
+      `${execution} no longer holds Lease ${leaseName(nodeClass)}: ${holder?.execution ?? 'nobody'} does`,
+    );
+  }
+}
+
+/** Ends the turn of an execution, if it has it. A conflict means that somebody took it meanwhile: just as well. */
+export async function endTurn(cluster: Cluster, nodeClass: string, execution: string, now: Date): Promise<boolean> {
+  const lease = await readLease(cluster, nodeClass);
+  if (holderOf(lease)?.execution !== execution) return false;
+  try {
+    await passLease(cluster, lease, now);
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError) return false;
+    throw error;
+  }
+}
