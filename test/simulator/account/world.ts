@@ -13,7 +13,7 @@ export interface World {
   gate: SimulatedGate;
   account: Account;
   /** Plays until so many milliseconds have passed since the start. */
-  until(milliseconds: number): Promise<void>;
+  until: (milliseconds: number) => Promise<void>;
 }
 
 const oneTask: WrittenDefinition = {
@@ -75,12 +75,12 @@ export async function inWorld(
     });
     const until = async (milliseconds: number): Promise<void> => {
       await settle();
-      let reached = false;
+      const moment = { reached: false };
       const left = startsAt.getTime() + milliseconds - clock.now().getTime();
       clock.after(left, () => {
-        reached = true;
+        moment.reached = true;
       });
-      while (!reached) await clock.step();
+      while (!moment.reached) await clock.step();
     };
     await body({ clock, gate, account, until });
   } finally {

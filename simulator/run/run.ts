@@ -1,0 +1,95 @@
+/**
+ * Plays a scenario with the product's real handlers and its real workflow in virtual time, and gives the result. The
+ * end is the contract's: at `runFor`, or once everything has been played and nothing has changed for 30 minutes.
+ */
+import { installClock, settle, type RunningClock } from '../account/clock.ts';
+import type { Scenario } from '../scenario/scenario.ts';
+import { collectResult } from './collect.ts';
+import { loadProduct } from './product.ts';
+import { quietly } from './quiet.ts';
+import type { RunResult, Violation } from './result.ts';
+import { startTimeline, type CommandHook, type Timeline } from './timeline.ts';
+import { buildWorld, type Product, type World } from './world.ts';
+
+/** The promises that hold at every moment and at the end (simulator/invariants). */
+export interface Invariants {
+  check(): Violation[];
+  atEnd(): Violation[];
+}
+
+export interface RunOptions {
+  /** The scenario's where absent. */
+  seed?: number;
+  /** Ends the run after so many virtual milliseconds, where the scenario would go on. */
+  until?: number;
+  /** Called once for each virtual instant at which something happened, after all of it. */
+  onStep?: (world: World) => void;
+  commands?: CommandHook;
+  invariants?: (world: World) => Invariants;
+  /** The functions and the workflow of the tree where absent. */
+  product?: Product;
+}
+
+const quietFor = 30 * 60_000;
+let running = false;
+
+/** One at a time in a process, since time itself is replaced. */
+export async function runScenario(scenario: Scenario, options: RunOptions = {}): Promise<RunResult> {
+  if (running)
+    throw new Error('a run is going on in this process; runs replace its clock, so start them one by one');
+  running = true;
+  try {
+    return await quietly(async () => {
+      const product = options.product ?? (await loadProduct());
+      const clock = installClock(new Date(scenario.startsAt));
+      try {
+        return await play(scenario, options, product, clock);
+      } finally {
+        clock.uninstall();
+      }
+    });
+  } finally {
+    running = false;
+  }
+}
+
+async function play(
+  scenario: Scenario,
+  options: RunOptions,
+  product: Product,
+  clock: RunningClock,
+): Promise<RunResult> {
+  const seed = options.seed ?? scenario.seed;
+  const world = buildWorld(scenario, seed, clock, product);
+  const timeline = startTimeline(world, options.commands);
+  const invariants = options.invariants?.(world);
+  const violations: Violation[] = [];
+  const run = { over: false };
+
+  world.account.eventBus.startSchedule();
+  clock.after(Math.min(scenario.runFor, options.until ?? Number.POSITIVE_INFINITY), () => {
+    run.over = true;
+  });
+  clock.onInstant(() => {
+    if (invariants) violations.push(...invariants.check());
+    options.onStep?.(world);
+    if (ended(world, timeline)) run.over = true;
+  });
+
+  await settle();
+  while (!run.over && (await clock.step()));
+  if (invariants) violations.push(...invariants.check(), ...invariants.atEnd());
+  return collectResult(world, seed, violations);
+}
+
+/** "The end" of the contract. The cheap questions come first: this is asked at every instant. */
+function ended({ account, cluster, clock }: World, timeline: Timeline): boolean {
+  const now = clock.now().getTime();
+  return (
+    timeline.played() &&
+    now - Math.max(account.changedAt(), cluster.changedAt()) >= quietFor &&
+    !account.busy() &&
+    !cluster.busy() &&
+    cluster.builds().every(({ outcome }) => outcome !== 'running')
+  );
+}

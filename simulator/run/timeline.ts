@@ -1,0 +1,104 @@
+/** Plays a scenario's timeline: what people and accidents do, each at its moment. */
+import { NotFoundError, RolloutError } from '../../rollout/errors.ts';
+import type { CommandName } from '../scenario/names.ts';
+import type { ScenarioAction } from '../scenario/scenario.ts';
+import type { EventFate } from '../account/event-bus.ts';
+import { buildOf, type World } from './world.ts';
+
+/** Steers a rollout as the command line does, on the ports of the world. */
+export type CommandHook = (command: CommandName, world: World) => void;
+
+export interface Timeline {
+  /** Whether every entry has been played. */
+  played(): boolean;
+}
+
+export function startTimeline(world: World, commands: CommandHook | undefined): Timeline {
+  const { clock, scenario } = world;
+  let left = scenario.timeline.length;
+  /** Waits for the next set or unset. */
+  let fate: EventFate | undefined;
+
+  const withFate = (write: () => void): void => {
+    world.account.eventBus.withFate(fate, write);
+    fate = undefined;
+  };
+
+  const play = (action: ScenarioAction): void => {
+    const { account, cluster } = world;
+    switch (action.kind) {
+      case 'set':
+        withFate(() => {
+          for (const [key, { value, type }] of Object.entries(action.parameters)) {
+            account.parameterStore.set(scenario.rack, key, value, { type });
+          }
+        });
+        break;
+      case 'unset':
+        withFate(() => {
+          for (const key of action.keys) account.parameterStore.unset(scenario.rack, key);
+        });
+        break;
+      case 'event':
+        fate = action.fate === 'late' ? { fate: 'late', by: action.by } : { fate: action.fate };
+        break;
+      case 'build':
+        cluster.addBuild(buildOf(action.build));
+        break;
+      case 'editClass':
+        cluster.editClass(action.class, action.manager, action.options);
+        break;
+      case 'modifyInstance':
+        account.ec2.modifyByHand(instanceOf(world, action.node), action.options);
+        break;
+      case 'command':
+        commands?.(action.command, world);
+        break;
+      case 'stopExecution':
+        stopLast(world);
+        break;
+      case 'crash':
+        account.lambda.crashNext(action.function, action.when);
+        break;
+      case 'stopKarpenter':
+        cluster.stopKarpenter(action.for);
+        break;
+      case 'upgradeHashVersion':
+        cluster.upgradeHashVersion();
+        break;
+      case 'removeNode':
+        cluster.removeNode(action.node);
+        break;
+      case 'nodeNotReady':
+        cluster.nodeNotReady(action.node);
+        break;
+    }
+  };
+
+  // Timers of one moment run in the order in which they are set: entries of one moment play as written.
+  for (const { at, action } of scenario.timeline) {
+    clock.after(at, () => {
+      left -= 1;
+      try {
+        play(action);
+      } catch (error) {
+        // A person who meets a refusal (the parameter or the node is gone by then) shrugs; a mistake of ours must show.
+        if (!(error instanceof RolloutError)) throw error;
+      }
+    });
+  }
+  return { played: () => left === 0 };
+}
+
+/** The instance behind a node's name. */
+function instanceOf({ cluster }: World, node: string): string {
+  const providerId = cluster.objects('Node').find(({ metadata }) => metadata.name === node)?.spec.providerID;
+  if (providerId === undefined) throw new NotFoundError(`there is no node ${node}`);
+  return providerId.slice(providerId.lastIndexOf('/') + 1);
+}
+
+/** Somebody presses Stop in the console, on the execution on top of the list. */
+function stopLast({ account, executions }: World): void {
+  const last = executions.findLast((execution) => execution.status === 'RUNNING');
+  if (last) account.stepFunctions.stop(last.name);
+}

@@ -1,0 +1,142 @@
+/** Builds the world that a scenario describes, in the scenario's order. */
+import { NotFoundError } from '../../rollout/errors.ts';
+import type { Clusters } from '../../rollout/ports.ts';
+import { createAccount, type Account, type CreateHandler } from '../account/account.ts';
+import { createChance } from '../account/chance.ts';
+import type { RunningClock } from '../account/clock.ts';
+import type { WrittenDefinition } from '../account/definition.ts';
+import type { ExecutionRecord } from '../account/execution.ts';
+import { createGate } from '../account/gate.ts';
+import { createSimulatedCluster, type SimulatedCluster } from '../cluster/cluster.ts';
+import type { BuildSpec, KarpenterSettings, PoolSpec } from '../cluster/types.ts';
+import type { AuditEntry } from '../parts.ts';
+import type { Scenario, ScenarioBuild, ScenarioNode, ScenarioPool } from '../scenario/scenario.ts';
+
+/** The product under simulation: its real functions and its real workflow. */
+export interface Product {
+  /** By folder name below functions/. */
+  functions: Record<string, CreateHandler>;
+  definition: WrittenDefinition;
+  environment: Record<string, string>;
+}
+
+/** Everything there is, for views and invariants: to look at, not to change. */
+export interface World {
+  scenario: Scenario;
+  clock: RunningClock;
+  startedAt: Date;
+  account: Account;
+  cluster: SimulatedCluster;
+  executions: readonly ExecutionRecord[];
+  /** Every call so far; `onAudit` tells of each as it happens. */
+  audit: readonly AuditEntry[];
+  onAudit(listener: (entry: AuditEntry) => void): void;
+  calls: ReadonlyMap<string, { calls: number; throttled: number; errors: number }>;
+}
+
+export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock, product: Product): World {
+  const startedAt = clock.now();
+  const chance = createChance(seed);
+  const gate = createGate({ clock, chance, faults: scenario.faults });
+  const clusterName = `${scenario.rack}-cluster`;
+  const clusters: Clusters = {
+    connect: (name) =>
+      gate.call({ api: 'eks:DescribeCluster', target: name }, () => {
+        if (name !== clusterName) throw new NotFoundError(`No cluster found for name: ${name}.`);
+        return cluster.port;
+      }),
+  };
+  const account = createAccount({
+    clock,
+    chance,
+    gate,
+    ec2: { ...scenario.ec2, httpTokensEnforced: scenario.account.httpTokensEnforced },
+    clusters,
+    ...product,
+  });
+  const cluster = createSimulatedCluster({
+    name: clusterName,
+    clock,
+    chance,
+    machines: account.ec2.machines,
+    gate,
+    karpenter: karpenterOf(scenario),
+  });
+
+  for (const [name, nodeClass] of Object.entries(scenario.classes)) cluster.addClass(name, nodeClass);
+  for (const [name, pool] of Object.entries(scenario.pools)) cluster.addPool(name, poolOf(pool));
+  for (const node of scenario.nodes) addNode(cluster, clock, node);
+  // They were set long ago: no event of theirs arrives any more.
+  account.eventBus.withFate({ fate: 'lost' }, () => {
+    for (const [key, { value, type }] of Object.entries(scenario.parameters)) {
+      account.parameterStore.set(scenario.rack, key, value, { type });
+    }
+  });
+  if (scenario.registered) {
+    account.records.register({ rack: scenario.rack, cluster: clusterName, nodePool: 'build' });
+  }
+  account.ec2.begin();
+
+  return {
+    scenario,
+    clock,
+    startedAt,
+    account,
+    cluster,
+    executions: account.stepFunctions.executions,
+    audit: gate.audit,
+    onAudit: (listener) => {
+      gate.onAudit(listener);
+    },
+    calls: gate.calls,
+  };
+}
+
+function karpenterOf({ karpenter }: Scenario): KarpenterSettings {
+  const { capacity } = karpenter;
+  return {
+    launchMs: karpenter.launch,
+    registerMs: karpenter.register,
+    initializeMs: karpenter.initialize,
+    capacity: capacity.kind === 'after' ? { afterMs: capacity.at } : capacity.kind,
+    classReady: karpenter.classReady ?? 'never',
+  };
+}
+
+function poolOf(pool: ScenarioPool): PoolSpec {
+  return {
+    class: pool.class,
+    limits: pool.limits.cpu === null ? {} : { cpu: pool.limits.cpu },
+    budgets: pool.budgets,
+    consolidateAfterMs: pool.consolidateAfter,
+    expireAfterMs: pool.expireAfter,
+    terminationGracePeriodMs: pool.terminationGracePeriod,
+    replicas: pool.replicas,
+  };
+}
+
+function addNode(cluster: SimulatedCluster, clock: RunningClock, node: ScenarioNode): void {
+  const { builds, pods, ...spec } = node;
+  cluster.addNode(spec);
+  for (const pod of pods) cluster.addPod({ ...pod, node: node.name });
+  for (const build of builds) {
+    const bound = { ...buildOf(build), node: node.name };
+    if (build.startsAt <= 0) cluster.addBuild({ ...bound, startedAgoMs: -build.startsAt });
+    else {
+      clock.after(build.startsAt, () => {
+        cluster.addBuild(bound);
+      });
+    }
+  }
+}
+
+export function buildOf(build: ScenarioBuild): BuildSpec {
+  return {
+    name: build.name,
+    runsForMs: build.runsFor,
+    cpu: build.cpu,
+    usesImds: build.usesImds,
+    ...(build.usesImdsAt === null ? {} : { usesImdsAtMs: build.usesImdsAt }),
+    labels: build.labels,
+  };
+}
