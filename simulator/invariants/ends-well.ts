@@ -1,0 +1,92 @@
+/**
+ * 7. It ends, in the newest desired state or with an outcome that names why. (Holds: see holds-in-table.ts.)
+ * Judged only where there was time to get there: the last write of a parameter is long enough ago for a reconcile
+ * visit, and nothing is running that still may.
+ */
+import type { Outcome } from '../../rollout/record.ts';
+import { millisecondsOf, optionNames } from './ask.ts';
+import { optionsOf, type History } from './history.ts';
+import { fault, runningBuildInstances } from './judgement.ts';
+import type { ObservedExecution, Rule, Truth } from './truth.ts';
+
+/** Reconcile sees a rack every 15 minutes; its rollout settles, plans and looks within a few more. */
+const longEnough = 20 * 60_000;
+/** What a rollout may take beyond its deadline and drain time-out: looks, conclusion, half an hour without a look. */
+const slack = 60 * 60_000;
+
+const namesWhy: readonly Outcome[] = [
+  'Refused',
+  'Rejected',
+  'Expired',
+  'Aborted',
+  'RolledBack',
+  'Contended',
+  'Failed',
+];
+
+/** Invariant 7, but for holds. */
+export function endsWell(truth: Truth, history: History): Rule {
+  return {
+    invariant: '7 ends-well',
+    atEnd() {
+      const running = truth.executions().filter(({ endedAt }) => endedAt === null);
+      if (running.length > 0) return running.flatMap((execution) => runsTooLong(truth, execution));
+      return [...endsWithoutReason(truth), ...endsElsewhere(truth, history)];
+    },
+  };
+}
+
+function runsTooLong(truth: Truth, execution: ObservedExecution): string[] {
+  const value = (key: string, fallback: string): number =>
+    millisecondsOf(truth.parameters().find((parameter) => parameter.key === key)?.value ?? fallback);
+  const most = value('imds_rollout_deadline', '60m') + value('imds_rollout_drain_timeout', '12h') + slack;
+  if (truth.now().getTime() - Date.parse(execution.startedAt) <= most) return [];
+  return [`${execution.name} does not end: it runs since ${execution.startedAt}`];
+}
+
+function endsWithoutReason(truth: Truth): string[] {
+  return truth
+    .executions()
+    .filter(({ reason }) => reason === null || reason.trim() === '')
+    .map(({ name, outcome }) => `${name} ended ${outcome ?? 'without an outcome'} and gives no reason`);
+}
+
+function endsElsewhere(truth: Truth, history: History): string[] {
+  const now = truth.now().getTime();
+  if (!truth.scenario.registered || !history.everAsked()) return [];
+  const changedAt = Math.max(history.askedAt(), history.foreignWriteAt() ?? 0);
+  if (now - changedAt < longEnough) return [];
+  const missing = whatIsMissing(truth, history);
+  if (missing.length === 0) return [];
+  const last = truth
+    .executions()
+    .findLast(({ outcome }) => outcome !== 'NothingToDo' && outcome !== 'Superseded');
+  if (last?.outcome && namesWhy.includes(last.outcome)) return [];
+  return [`it ended ${last?.outcome ?? 'without a rollout'}, while ${missing.join(', ')}`];
+}
+
+/** What keeps class and instances from the newest desired state; a refused value must end in an outcome that says so. */
+function whatIsMissing(truth: Truth, history: History): string[] {
+  const reading = history.reading();
+  if (reading.kind === 'inert') return [];
+  const nodeClass = truth
+    .objects('EC2NodeClass')
+    .find(({ metadata }) => metadata.name === history.buildClass());
+  if (nodeClass === undefined) return [];
+  if (reading.kind === 'refused') return [`${reading.keys.join(' and ')} cannot be accepted`];
+  const target = { ...history.baseline(), ...reading.ask };
+  const now = optionsOf(nodeClass);
+  const inClass = optionNames
+    .filter((option) => target[option] !== undefined && target[option] !== now[option])
+    .map(
+      (option) =>
+        `${option} of the class is ${String(now[option])} and ${String(target[option])} is asked for`,
+    );
+  const onInstances = runningBuildInstances(truth, (id) => history.isBuildInstance(id)).flatMap(
+    (instance) => {
+      const why = fault(instance, target);
+      return why === undefined ? [] : [`${instance.instanceId} ${why}`];
+    },
+  );
+  return [...inClass, ...onInstances.slice(0, 5)];
+}

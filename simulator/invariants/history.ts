@@ -1,0 +1,252 @@
+/**
+ * What has been so far, as far as judging a call needs it: accepted asks, the class's values before each write of
+ * ours, instances' options before they were changed, build nodes that are gone already.
+ */
+import type { Instance } from '../../rollout/ec2.ts';
+import type { EC2NodeClass, ManagedFieldsEntry, NodeClaim } from '../../rollout/kubernetes.ts';
+import type { Options } from '../../rollout/record.ts';
+import { functionNames } from '../scenario/names.ts';
+import type { AuditEntry } from '../parts.ts';
+import { imdsKeys, isLooser, optionNames, readAsk, type Reading } from './ask.ts';
+import type { Truth } from './truth.ts';
+
+/** A Lambda that had begun before a change may act on what it read for so long. */
+export const inFlight = 120_000;
+
+/** What was accepted from a moment on: asked values, and the baseline for options that are to go back to it. */
+export interface Accepted {
+  at: number;
+  target: Options;
+}
+
+export interface History {
+  /** Reads the world; before and after everything that judges. */
+  look(entries: readonly AuditEntry[]): void;
+  reading(): Reading;
+  /** When the parameters were last written. */
+  askedAt(): number;
+  everAsked(): boolean;
+  /** Targets that were in force at some moment of the last two minutes, newest last. */
+  acceptable(): Accepted[];
+  newest(): Accepted | undefined;
+  /** Per option that is, or is to be, given back: what the class said before it was first asked for. */
+  baseline(): Options;
+  /** Options that were given back, with the values that they went back to. */
+  givenBack(): Options;
+  /** The values that an option of the class had before writes of ours: where a taking back may return to. */
+  priorValues(option: keyof Options): ReadonlySet<unknown>;
+  /** What an instance's options were before the calls that are judged now. */
+  instanceBefore(id: string): Instance['metadataOptions'];
+  isBuildNode(name: string): boolean;
+  isBuildClaim(name: string): boolean;
+  isBuildInstance(id: string): boolean;
+  buildClass(): string;
+  /** When we first wrote the class's options; undefined before. */
+  patchedAt(): number | undefined;
+  /** When somebody else last wrote the class. */
+  foreignWriteAt(): number | undefined;
+}
+
+const ours: ReadonlySet<string> = new Set(functionNames);
+
+/** Whether the service made the call, and not a person or a neighbour. */
+export function isOurs(entry: AuditEntry): boolean {
+  return ours.has(entry.caller.function);
+}
+
+/** Whether the call changed something in the cluster or in EC2, which is what rollouts are about. */
+export function changes(entry: AuditEntry): boolean {
+  return entry.write && entry.error === undefined && /^(ec2:|kubernetes:patch (?!Lease))/.test(entry.api);
+}
+
+/** The options in the body of a patch of a class. */
+export function patchedOptions(entry: AuditEntry): Record<string, unknown> | undefined {
+  if (entry.api !== 'kubernetes:patch EC2NodeClass') return undefined;
+  return fields(fields(fields(entry.body)?.['spec'])?.['metadataOptions']);
+}
+
+export function fields(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+/** A class's options with the CRD's defaults. */
+export function optionsOf(nodeClass: EC2NodeClass | undefined): Required<Options> {
+  const written = nodeClass?.spec.metadataOptions;
+  return {
+    httpTokens: written?.httpTokens ?? 'required',
+    httpPutResponseHopLimit: written?.httpPutResponseHopLimit ?? 1,
+  };
+}
+
+/** Managers of a class whose entry holds the option. */
+export function managersOf(nodeClass: EC2NodeClass, option: string): string[] {
+  const holds = (entry: ManagedFieldsEntry): boolean =>
+    fields(fields(fields(entry.fieldsV1)?.['f:spec'])?.['f:metadataOptions'])?.[`f:${option}`] !== undefined;
+  return (nodeClass.metadata.managedFields ?? []).filter(holds).map((entry) => entry.manager);
+}
+
+export function createHistory(truth: Truth): History {
+  const { scenario } = truth;
+  const instances = new Map<string, Instance['metadataOptions']>();
+  const buildInstances = new Set<string>();
+  const nodes = new Set<string>();
+  const claims = new Set<string>();
+  const prior = { httpTokens: new Set<unknown>(), httpPutResponseHopLimit: new Set<unknown>() };
+  const accepted: Accepted[] = [];
+  let reading: Reading = { kind: 'inert' };
+  let written = '';
+  let askedAt = truth.now().getTime();
+  let everAsked = false;
+  let baseline: Options = {};
+  let givenBack: Options = {};
+  let lookedAt = 0;
+  let classBefore: Required<Options> | undefined;
+  let patchedAt: number | undefined;
+  let foreignWriteAt: number | undefined;
+
+  const buildClass = (): string =>
+    truth.objects('NodePool').find((pool) => pool.metadata.name === 'build')?.spec.template.spec.nodeClassRef
+      .name ??
+    scenario.pools['build']?.class ??
+    'build';
+  const classNow = (): EC2NodeClass | undefined =>
+    truth.objects('EC2NodeClass').find((found) => found.metadata.name === buildClass());
+  const isBuild = (labels: Record<string, string> | undefined): boolean =>
+    labels?.['karpenter.sh/nodepool'] === 'build' ||
+    labels?.['karpenter.k8s.aws/ec2nodeclass'] === buildClass();
+
+  /** Our own writes of the class: what stood before them is the baseline, and where a taking back returns to. */
+  const noteClassWrites = (entries: readonly AuditEntry[]): void => {
+    for (const entry of entries) {
+      if (!/^kubernetes:.* EC2NodeClass$/.test(entry.api) || !entry.write || entry.error !== undefined)
+        continue;
+      if (!isOurs(entry)) foreignWriteAt = entry.at.getTime();
+      const options = isOurs(entry) ? patchedOptions(entry) : undefined;
+      if (options === undefined || Object.keys(options).length === 0 || classBefore === undefined) continue;
+      if (patchedAt === undefined) baseline = { ...baseline, ...pick(classBefore, Object.keys(baseline)) };
+      patchedAt ??= entry.at.getTime();
+      for (const option of optionNames) prior[option].add(classBefore[option]);
+    }
+  };
+
+  const accept = (): void => {
+    if (reading.kind !== 'asks' || reading.approval === 'always') return;
+    const nodeClass = classNow();
+    if (nodeClass === undefined) return;
+    const now = optionsOf(nodeClass);
+    const target: Options = { ...baseline, ...reading.ask };
+    const loosens = optionNames.some((option) => isLooser(option, target[option], now[option]));
+    if (loosens && reading.approval !== 'never') return;
+    // An option that is asked for the first time was, until now, what the class says.
+    baseline = { ...pick(now, Object.keys(reading.ask)), ...baseline };
+    const last = accepted.at(-1);
+    if (last && JSON.stringify(last.target) === JSON.stringify(target)) return;
+    accepted.push({ at: truth.now().getTime(), target });
+  };
+
+  /** An option that nobody asks for, is as it was, and was concluded on, is not ours any more. */
+  const giveBack = (): void => {
+    if (reading.kind !== 'asks') return;
+    const concluded = truth
+      .executions()
+      .some(
+        (execution) =>
+          (execution.outcome === 'Succeeded' || execution.outcome === 'NothingToDo') &&
+          Date.parse(execution.startedAt) > askedAt,
+      );
+    const now = classNow();
+    if (!concluded || now === undefined) return;
+    const { ask } = reading;
+    const done = optionNames.filter(
+      (option) =>
+        ask[option] === undefined &&
+        baseline[option] !== undefined &&
+        optionsOf(now)[option] === baseline[option],
+    );
+    if (done.length === 0) return;
+    givenBack = { ...givenBack, ...pick({ ...optionsOf(now), ...baseline }, done) };
+    baseline = pick(
+      { ...optionsOf(now), ...baseline },
+      Object.keys(baseline).filter((key) => !done.some((option) => option === key)),
+    );
+  };
+
+  const isBuildClaim = (claim: NodeClaim): boolean =>
+    isBuild(claim.metadata.labels) || claim.spec.nodeClassRef.name === buildClass();
+
+  /** Everything there is, every few seconds and whenever somebody changed something in EC2. */
+  const lookAtAll = (entries: readonly AuditEntry[]): void => {
+    const now = truth.now().getTime();
+    if (now - lookedAt < 5_000 && !entries.some((entry) => entry.write && entry.api.startsWith('ec2:')))
+      return;
+    lookedAt = now;
+    for (const instance of truth.instances()) {
+      instances.set(instance.instanceId, instance.metadataOptions);
+      if (isBuild(instance.tags)) buildInstances.add(instance.instanceId);
+    }
+    for (const node of truth.objects('Node'))
+      if (isBuild(node.metadata.labels)) nodes.add(node.metadata.name);
+    for (const claim of truth.objects('NodeClaim')) if (isBuildClaim(claim)) claims.add(claim.metadata.name);
+  };
+
+  return {
+    look(entries) {
+      noteClassWrites(entries);
+      const parameterWrite = entries.findLast(
+        (entry) => !isOurs(entry) && entry.write && entry.api.startsWith('ssm:'),
+      );
+      askedAt = parameterWrite?.at.getTime() ?? askedAt;
+      const parameters = truth.parameters();
+      const text = JSON.stringify(
+        parameters.map(({ key, value, type, version }) => [key, value, type, version]),
+      );
+      if (text !== written) {
+        written = text;
+        everAsked ||= parameters.some((parameter) => imdsKeys.includes(parameter.key));
+        reading = readAsk(parameters);
+      }
+      accept();
+      giveBack();
+      const now = classNow();
+      classBefore = now && optionsOf(now);
+      lookAtAll(entries);
+    },
+    reading: () => reading,
+    askedAt: () => askedAt,
+    everAsked: () => everAsked,
+    acceptable: () => {
+      const since = truth.now().getTime() - inFlight;
+      const first = accepted.findLastIndex((entry) => entry.at <= since);
+      return accepted.slice(Math.max(0, first));
+    },
+    newest: () => accepted.at(-1),
+    baseline: () => baseline,
+    givenBack: () => givenBack,
+    priorValues: (option) => prior[option],
+    instanceBefore: (id) => instances.get(id),
+    // One that appeared since the last look at all is found in the world.
+    isBuildNode: (name) =>
+      nodes.has(name) ||
+      truth.objects('Node').some((node) => node.metadata.name === name && isBuild(node.metadata.labels)),
+    isBuildClaim: (name) =>
+      claims.has(name) ||
+      truth.objects('NodeClaim').some((claim) => claim.metadata.name === name && isBuildClaim(claim)),
+    isBuildInstance: (id) =>
+      buildInstances.has(id) ||
+      truth.instances().some((instance) => instance.instanceId === id && isBuild(instance.tags)),
+    buildClass,
+    patchedAt: () => patchedAt,
+    foreignWriteAt: () => foreignWriteAt,
+  };
+}
+
+function pick(options: Required<Options>, keys: readonly string[]): Options {
+  return {
+    ...(keys.includes('httpTokens') ? { httpTokens: options.httpTokens } : {}),
+    ...(keys.includes('httpPutResponseHopLimit')
+      ? { httpPutResponseHopLimit: options.httpPutResponseHopLimit }
+      : {}),
+  };
+}

@@ -1,0 +1,63 @@
+/** 6. No `Succeeded` while an instance is wrong or unknown. */
+import { fault, runningBuildInstances } from './judgement.ts';
+import type { History } from './history.ts';
+import type { Rule, Truth } from './truth.ts';
+
+/** What became wrong in the moments between the last look and the end could not be seen. */
+const sinceLastLook = 60_000;
+const between = 5_000;
+
+/** Invariant 6. */
+export function succeededIsRight(truth: Truth, history: History): Rule {
+  const told = new Set<string>();
+  /** Since when an instance has not been right. */
+  const wrongSince = new Map<string, number>();
+  let lookedAt = 0;
+
+  const watch = (): void => {
+    const now = truth.now().getTime();
+    if (now - lookedAt < between) return;
+    lookedAt = now;
+    for (const instance of runningBuildInstances(truth, (id) => history.isBuildInstance(id))) {
+      const right = history.acceptable().some(({ target }) => fault(instance, target) === undefined);
+      if (right) wrongSince.delete(instance.instanceId);
+      else if (!wrongSince.has(instance.instanceId)) wrongSince.set(instance.instanceId, now);
+    }
+  };
+
+  const judge = (name: string): string[] => {
+    const now = truth.now().getTime();
+    const newest = history.newest();
+    const wrong = runningBuildInstances(truth, (id) => history.isBuildInstance(id)).flatMap((instance) => {
+      const targets = history.acceptable();
+      if (newest === undefined || targets.some(({ target }) => fault(instance, target) === undefined))
+        return [];
+      const since = wrongSince.get(instance.instanceId) ?? now;
+      // A new instance has never been seen right, and is judged at once.
+      const young = now - since < sinceLastLook && now - Date.parse(instance.launchTime) > sinceLastLook;
+      return young ? [] : [`${instance.instanceId} ${fault(instance, newest.target) ?? ''}`];
+    });
+    const reads = truth.audit.filter(
+      (entry) => entry.caller.execution === name && entry.api === 'ec2:DescribeInstances',
+    );
+    const unread = reads.at(-1)?.error;
+    return [
+      ...wrong.map((what) => `${name} ended Succeeded while ${what}`),
+      ...(unread === undefined
+        ? []
+        : [`${name} ended Succeeded although its last look could not read the instances (${unread})`]),
+    ];
+  };
+
+  const onLook = (): string[] => {
+    watch();
+    const ended = truth
+      .executions()
+      .filter(({ name, outcome }) => outcome === 'Succeeded' && !told.has(name));
+    return ended.flatMap(({ name }) => {
+      told.add(name);
+      return judge(name);
+    });
+  };
+  return { invariant: '6 succeeded-is-right', onLook, atEnd: onLook };
+}
