@@ -46,10 +46,8 @@ test.each([
   ['after', 1],
 ] as const)('a crash %s the effects kills the next invocation alone', async (when, effects) => {
   const functions = {
-    plan: (
-      _event: unknown,
-      ports: { notices: { send: (notice: { type: string; detail: object }) => unknown } },
-    ) => ports.notices.send({ type: 'told', detail: {} }),
+    plan: (_event: unknown, ports: Pick<Ports, 'notices'>) =>
+      ports.notices.send({ type: 'told', detail: {} }),
   };
   await inWorld({ functions }, async ({ account }) => {
     account.lambda.crashNext('plan', when);
