@@ -26,8 +26,8 @@ export interface History {
   /** When the parameters were last written. */
   askedAt(): number;
   everAsked(): boolean;
-  /** Targets that were in force at some moment of the last two minutes, newest last. */
-  acceptable(): Accepted[];
+  /** Targets that were in force at some moment of the last two minutes (or of so long), newest last. */
+  acceptable(within?: number): Accepted[];
   newest(): Accepted | undefined;
   /** Per option that is, or is to be, given back: what the class said before it was first asked for. */
   baseline(): Options;
@@ -216,8 +216,8 @@ export function createHistory(truth: Truth): History {
     reading: () => reading,
     askedAt: () => askedAt,
     everAsked: () => everAsked,
-    acceptable: () => {
-      const since = truth.now().getTime() - inFlight;
+    acceptable: (within = inFlight) => {
+      const since = truth.now().getTime() - within;
       const first = accepted.findLastIndex((entry) => entry.at <= since);
       return accepted.slice(Math.max(0, first));
     },

@@ -20,7 +20,7 @@ export function oneWriter(truth: Truth): Rule {
   const calls = new Map<string, number[]>();
 
   const begunBefore = (entry: AuditEntry, moment: number): boolean =>
-    (calls.get(keyOf(entry)) ?? []).some((at) => at <= moment);
+    (calls.get(keyOf(entry)) ?? []).some((at) => at <= moment && at >= entry.at.getTime() - inFlight);
 
   const judge = (entry: AuditEntry): string[] => {
     const now = entry.at.getTime();

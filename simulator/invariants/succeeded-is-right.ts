@@ -3,7 +3,7 @@ import { fault, runningBuildInstances } from './judgement.ts';
 import type { History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
-/** What became wrong in the moments between the last look and the end could not be seen. */
+/** What became wrong, or was asked for, in the moments between the last look and the end could not be seen. */
 const sinceLastLook = 60_000;
 const between = 5_000;
 
@@ -19,7 +19,9 @@ export function succeededIsRight(truth: Truth, history: History): Rule {
     if (now - lookedAt < between) return;
     lookedAt = now;
     for (const instance of runningBuildInstances(truth, (id) => history.isBuildInstance(id))) {
-      const right = history.acceptable().some(({ target }) => fault(instance, target) === undefined);
+      const right = history
+        .acceptable(sinceLastLook)
+        .some(({ target }) => fault(instance, target) === undefined);
       if (right) wrongSince.delete(instance.instanceId);
       else if (!wrongSince.has(instance.instanceId)) wrongSince.set(instance.instanceId, now);
     }
@@ -29,7 +31,7 @@ export function succeededIsRight(truth: Truth, history: History): Rule {
     const now = truth.now().getTime();
     const newest = history.newest();
     const wrong = runningBuildInstances(truth, (id) => history.isBuildInstance(id)).flatMap((instance) => {
-      const targets = history.acceptable();
+      const targets = history.acceptable(sinceLastLook);
       if (newest === undefined || targets.some(({ target }) => fault(instance, target) === undefined))
         return [];
       const since = wrongSince.get(instance.instanceId) ?? now;
