@@ -61,7 +61,7 @@ export function hashState(claim: NodeClaim, nodeClass: EC2NodeClass): HashState 
 }
 
 /** NodeClaims of the pool, and those of the class that it refers to. */
-export const isBuildClaim = (claim: NodeClaim, pool: string, nodeClass: string): boolean =>
+const isBuildClaim = (claim: NodeClaim, pool: string, nodeClass: string): boolean =>
   claim.metadata.labels?.['karpenter.sh/nodepool'] === pool ||
   (claim.spec.nodeClassRef.kind === 'EC2NodeClass' && claim.spec.nodeClassRef.name === nodeClass);
 
@@ -76,10 +76,7 @@ export async function readFleet(
   { nodeClass, pool }: { nodeClass: EC2NodeClass; pool: NodePool },
   isSelected: Selector,
 ): Promise<Fleet> {
-  const claims = (await cluster.list('NodeClaim')).filter((claim) =>
-    isBuildClaim(claim, pool.metadata.name, nodeClass.metadata.name),
-  );
-  const nodes = await cluster.list('Node');
+  const { claims, nodes } = await listNodes({ cluster, nodeClass, pool });
   const podsListedAt = ports.clock.now();
   const pods = await cluster.list('Pod');
   const instanceIds = claims.map(({ status }) => instanceIdOf(status?.providerID)).filter((id) => id !== undefined);
@@ -96,6 +93,24 @@ export async function readFleet(
     podsListedAt,
     instancesKnown: instances !== undefined,
   };
+}
+
+interface Listed {
+  cluster: Cluster;
+  nodeClass: EC2NodeClass;
+  pool: NodePool;
+}
+
+async function listNodes({ cluster, nodeClass, pool }: Listed): Promise<{ claims: NodeClaim[]; nodes: Node[] }> {
+  const claims = (await cluster.list('NodeClaim')).filter((claim) =>
+    isBuildClaim(claim, pool.metadata.name, nodeClass.metadata.name),
+  );
+  return { claims, nodes: await cluster.list('Node') };
+}
+
+/** The build nodes without their pods and instances: enough to protect all of them. */
+export async function readNodes(listed: Listed): Promise<BuildNode[]> {
+  return join({ ...(await listNodes(listed)), pods: [], instances: [] }, listed.nodeClass, () => false);
 }
 
 async function findInstances(

@@ -61,6 +61,8 @@ const entrySchema = z.discriminatedUnion('what', [
     /** Why it had not been replaced. */
     why: z.string(),
   }),
+  z.strictObject({ what: z.literal('build'), at: instant, build: z.string(), node: z.string() }),
+  z.strictObject({ what: z.literal('evicted'), at: instant, pod: z.string(), why: z.string() }),
   z.strictObject({ what: z.literal('note'), at: instant, text: z.string() }),
 ]);
 export type Entry = z.infer<typeof entrySchema>;

@@ -23,6 +23,10 @@ export function classOptions(nodeClass: EC2NodeClass): AllOptions {
 
 export const owned = (target: Options): Option[] => OPTIONS.filter((option) => target[option] !== undefined);
 
+/** Some of the options, as far as there is a value. */
+export const pick = (from: Options, options: readonly Option[]): Options =>
+  Object.fromEntries(options.filter((option) => from[option] !== undefined).map((option) => [option, from[option]]));
+
 /** The owned options in which `actual` is not as desired: any of them is enough to be wrong. */
 export const mismatches = (target: Options, actual: Options): Option[] =>
   owned(target).filter((option) => target[option] !== actual[option]);

@@ -45,7 +45,7 @@ export function phaseOf(fleet: Pick<Fleet, 'nodeClass' | 'nodes'>, record: Rollo
       why: `Karpenter has looked at EC2NodeClass ${name} ${seen}, and it is at ${String(generation)}: Karpenter may not be running`,
     };
   }
-  const patchedAt = new Date(record.patchedAt ?? 0);
+  const patchedAt = new Date(record.takingBack?.since ?? record.patchedAt ?? 0);
   if (ready.status !== 'True') {
     const turned = new Date(ready.lastTransitionTime ?? nodeClass.metadata.creationTimestamp);
     return {

@@ -2,16 +2,17 @@
 import { waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
 import { decide, type Decision } from './desired.ts';
+import { TransientError } from './errors.ts';
 import { readFleet, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writeJournal, type Plan } from './journal.ts';
 import type { EC2NodeClass } from './kubernetes.ts';
 import { FIELD_MANAGER } from './naming.ts';
-import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned } from './options.ts';
+import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned, pick } from './options.ts';
 import type { Ports, StoredParameter } from './ports.ts';
 import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
-import type { State } from './state.ts';
+import { few, type State } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { holderOf, readLease } from './turn.ts';
 
@@ -24,7 +25,8 @@ type Asks = Extract<Decision, { kind: 'asks' }>;
 
 export type Proposal =
   | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose }
-  | { kind: 'roll'; purpose: Purpose; asks: Asks; ground: Ground; fleet: Fleet; record: RolloutRecord; reason: string };
+  /** `differs`: class or instances are not as desired; else only holds of an earlier rollout are left. */
+  | { kind: 'roll'; purpose: Purpose; asks: Asks; ground: Ground; fleet: Fleet; record: RolloutRecord; differs: boolean; reason: string };
 
 const end = (outcome: Outcome, reason: string): Proposal => ({ kind: 'end', outcome, reason });
 
@@ -66,6 +68,9 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (decision.kind === 'refused') return end('Refused', decision.refusals.join('; '));
   if (decision.kind !== 'asks') return withoutAsk(decision, record);
 
+  if (decision.policy.classWriter === 'external') {
+    return end('Refused', 'imds_rollout_class_writer is "external", which this release does not do yet; accepted is `service`');
+  }
   const read = await readGround(ports, registration, others);
   if (read.kind !== 'found') return end(read.kind === 'gone' && record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
   const { ground } = read;
@@ -74,7 +79,10 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (forbidden !== undefined) return end('Refused', forbidden);
 
   const fleet = await readFleet(ports, ground.cluster, registration, ground, selectorOf(decision.policy));
-  const why = whyRoll(fleet, purpose, ground);
+  if (!fleet.instancesKnown) throw new TransientError('DescribeInstances did not answer: nothing can be said of any instance');
+  const differs = difference(fleet, purpose, ground.nodeClass);
+  const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving).map(({ name }) => name);
+  const why = differs ?? (held.length > 0 ? `${few(held)} still held by an earlier rollout` : undefined);
   const noticed = decision.notices.map((notice) => ` (${notice})`).join('');
   if (why === undefined) {
     return { ...end('NothingToDo', `class and instances are as desired: ${inWords(purpose.target)}${noticed}`), purpose };
@@ -83,7 +91,7 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
   const unapproved = needsApproval(decision.policy, classOptions(ground.nodeClass), purpose.target);
   if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
-  return { kind: 'roll', purpose, asks: decision, ground, fleet, record, reason: `${why}${noticed}` };
+  return { kind: 'roll', purpose, asks: decision, ground, fleet, record, differs: differs !== undefined, reason: `${why}${noticed}` };
 }
 
 function withoutAsk(decision: Exclude<Decision, Asks | { kind: 'refused' }>, record: RolloutRecord): Proposal {
@@ -103,21 +111,18 @@ async function forbiddenByAccount(ports: Pick<Ports, 'instances'>, purpose: Purp
     : undefined;
 }
 
-/** What is not as desired; undefined where class and instances are, and no hold of ours is left. */
-export function whyRoll(fleet: Fleet, purpose: Purpose, { nodeClass }: Pick<Ground, 'nodeClass'>): string | undefined {
+/** What is not as desired, in words; undefined where class and instances are. */
+function difference(fleet: Fleet, purpose: Purpose, nodeClass: EC2NodeClass): string | undefined {
   const differing = mismatches(purpose.target, classOptions(nodeClass));
   if (differing.length > 0) {
     return `the class says ${inWords(pick(classOptions(nodeClass), differing))}, asked is ${inWords(pick(purpose.target, differing))}`;
   }
   if (purpose.restoring.length > 0) return `${purpose.restoring.join(' and ')} still to be given back`;
   const wrong = fleet.nodes.filter((node) => ['wrong', 'unknown'].includes(verdictOf(node, purpose.target, undefined) ?? ''));
-  if (wrong.length > 0) return `${String(wrong.length)} instances are not known to be right`;
-  const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving);
-  return held.length > 0 ? `${String(held.length)} nodes still carry our hold` : undefined;
+  return wrong.length > 0
+    ? `${String(wrong.length)} of ${String(fleet.nodes.length)} instances are not known to be right: ${few(wrong.map(({ name }) => name))}`
+    : undefined;
 }
-
-const pick = (from: Purpose['target'], options: readonly (keyof Purpose['target'])[]): Purpose['target'] =>
-  Object.fromEntries(options.map((option) => [option, from[option]]));
 
 async function alreadyRunning(
   ports: Pick<Ports, 'workflow'>,

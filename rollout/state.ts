@@ -7,6 +7,9 @@ import { optionsSchema, outcomes } from './record.ts';
 
 const instant = z.iso.datetime();
 
+/** How soon after the patch the class is looked at, and until it is Ready again and again. */
+export const READY_LOOK_SECONDS = 5;
+
 export const policySchema = z.strictObject({
   strategy: z.enum(['graceful', 'karpenter', 'immediate']),
   deadline: z.number(),
@@ -39,18 +42,6 @@ const stepSchema = z.strictObject({
   looks: z.int(),
 });
 
-/** The end of the way: what Conclude carries out and the execution ends with. */
-export const concludingSchema = stepSchema.extend({
-  next: z.literal('conclude'),
-  outcome: z.enum(outcomes),
-  reason: z.string(),
-  generation: z.string().exactOptional(),
-  target: optionsSchema.exactOptional(),
-  compliantAt: instant.exactOptional(),
-  counts: countsSchema.exactOptional(),
-});
-export type Concluding = z.infer<typeof concludingSchema>;
-
 /** A rollout on its way. */
 export const rollingSchema = stepSchema.extend({
   next: z.enum(['hold-and-patch', 'look', 'modify-stragglers', 'take-back']),
@@ -76,6 +67,22 @@ export const rollingSchema = stepSchema.extend({
 });
 export type Rolling = z.infer<typeof rollingSchema>;
 
+/** The end of the way: what Conclude carries out and the execution ends with. */
+export const concludingSchema = stepSchema.extend({
+  next: z.literal('conclude'),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  generation: z.string().exactOptional(),
+  target: optionsSchema.exactOptional(),
+  compliantAt: instant.exactOptional(),
+  counts: countsSchema.exactOptional(),
+  restoring: rollingSchema.shape.restoring.exactOptional(),
+  strategy: policySchema.shape.strategy.exactOptional(),
+  /** Where a success goes on if the last look before it is written down does not find it. */
+  unlessCompliant: rollingSchema.exactOptional(),
+});
+export type Concluding = z.infer<typeof concludingSchema>;
+
 export const stateSchema = z.discriminatedUnion('next', [rollingSchema, concludingSchema]);
 export type State = Rolling | Concluding;
 
@@ -94,7 +101,7 @@ export function few(names: readonly string[], most = 5): string {
 
 /** What Conclude needs of a rollout that ends. */
 export function conclude(state: Rolling, outcome: Concluding['outcome'], reason: string): Concluding {
-  const { schemaVersion, rack, execution, startedAt, looks, generation, target, compliantAt, counts } = state;
+  const { schemaVersion, rack, execution, startedAt, looks, generation, target, restoring, compliantAt, counts } = state;
   return {
     schemaVersion,
     rack,
@@ -106,7 +113,10 @@ export function conclude(state: Rolling, outcome: Concluding['outcome'], reason:
     reason,
     generation,
     target,
+    restoring,
+    strategy: state.policy.strategy,
     ...(compliantAt !== undefined && { compliantAt }),
     ...(counts !== undefined && { counts }),
+    ...(outcome === 'Succeeded' && { unlessCompliant: state }),
   };
 }

@@ -1,0 +1,128 @@
+/** Hold and patch: take the Lease, remember, protect every build node, then patch the class. */
+import { readNodes } from './fleet.ts';
+import { sharedNow } from './ground.ts';
+import { PROTECT } from './hold.ts';
+import { writeJournal } from './journal.ts';
+import { duePatches, keep, type Kept } from './keep.ts';
+import { GENERATION_ANNOTATION, NODECLASS_HASH, ROLLOUT_ANNOTATION } from './naming.ts';
+import { classOptions, mismatches, owned, pick } from './options.ts';
+import type { Ports } from './ports.ts';
+import { baselineOf } from './purpose.ts';
+import type { Options, RolloutRecord } from './record.ts';
+import { runStep, type RunPorts, type Running } from './run.ts';
+import { conclude, READY_LOOK_SECONDS, type Concluding, type Rolling } from './state.ts';
+import { takeTurn } from './turn.ts';
+
+export type PatchPorts = RunPorts & Pick<Ports, 'reports'>;
+
+export const holdAndPatchStep = (ports: PatchPorts, state: Rolling): Promise<Rolling | Concluding> =>
+  runStep(ports, state, (running) => holdAndPatch(ports, running));
+
+async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
+  const { state, ground } = running;
+  const turn = await takeTurn(ports, ground.cluster, ground.nodeClass.metadata.name, state);
+  if (turn.kind === 'newer') return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
+  if (turn.kind === 'same') return conclude(state, 'NothingToDo', `already rolled out by ${turn.holder}`);
+  const record = remember(running, ports.clock.now().toISOString(), turn.kind === 'taken');
+  await writeRecord(ports, state.rack, running.record, record);
+
+  const holds = await protectAll(ports, running, 'before the class is patched');
+  await writeJournal(ports, state, 'hold', holds.entries);
+  // The class is patched only by a call that found everything protected.
+  if (holds.entries.length > 0 || holds.left > 0) return { ...state, next: again(state), lookAgainIn: 1 };
+  if (state.policy.strategy === 'immediate' && state.modifiedAll !== true && state.takingBack === undefined) {
+    return { ...state, next: 'modify-stragglers', lookAgainIn: 0 };
+  }
+  return patchClass(ports, { ...running, record });
+}
+
+/** A rollout that takes back does so through its own task, which the console shows. */
+const again = (state: Rolling): Rolling['next'] => (state.takingBack === undefined ? 'hold-and-patch' : 'take-back');
+
+/** What must be on record before anything is held: that holds may exist, for what, and what the class said before. */
+function remember({ state, ground, record }: Running, now: string, taken: boolean): RolloutRecord {
+  const { uid } = ground.nodeClass.metadata;
+  const always = { classUid: uid, holdsMayExist: true, ...(taken && { takenOverAt: now }) };
+  if (state.takingBack !== undefined) {
+    return { ...record, ...always, takingBack: record.takingBack ?? { since: now, why: state.takingBack } };
+  }
+  const { patchedAt, hashBefore, prior } = record;
+  const sameGoesOn = {
+    ...(patchedAt !== undefined && { patchedAt }),
+    ...(hashBefore !== undefined && { hashBefore }),
+    ...(prior !== undefined && { prior }),
+  };
+  return {
+    schemaVersion: 1,
+    ...always,
+    ...(!taken && record.takenOverAt !== undefined && { takenOverAt: record.takenOverAt }),
+    ...(record.last && { last: record.last }),
+    baseline: { ...pick(classOptions(ground.nodeClass), owned(state.target)), ...baselineOf(record, uid) },
+    ask: pick(state.target, owned(state.target).filter((option) => !state.restoring.includes(option))),
+    generation: state.generation,
+    // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
+    ...(record.generation === state.generation && record.classUid === uid && sameGoesOn),
+  };
+}
+
+/** Writes the record where it changed: Parameter Store takes few writes a second. */
+async function writeRecord(ports: PatchPorts, rack: string, before: RolloutRecord, after: RolloutRecord): Promise<void> {
+  if (canonical(before) !== canonical(after)) await ports.records.write(rack, after);
+}
+
+const canonical = (record: RolloutRecord): string =>
+  JSON.stringify(Object.entries(record).sort(([a], [b]) => a.localeCompare(b)));
+
+/** Protects every build node, idle ones too, and the NodeClaims that have none yet. Cordons of ours are lifted. */
+async function protectAll(ports: PatchPorts, { state, ground, guard }: Running, why: string): Promise<Kept> {
+  if (state.policy.strategy === 'karpenter') return { entries: [], left: 0 };
+  const nodes = (await readNodes(ground)).filter(({ leaving }) => !leaving);
+  const wanted = nodes.map((node) => ({ node, want: PROTECT, why }));
+  return keep(ports, guard, duePatches(wanted, state.execution, ports.clock.now()));
+}
+
+async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
+  const { state, ground, record } = running;
+  const shared = await sharedNow(ground);
+  if (shared !== undefined) return conclude(state, 'Failed', shared);
+  const { nodeClass } = ground;
+  const before = classOptions(nodeClass);
+  const changes = mismatches(state.target, before).length > 0;
+  const now = ports.clock.now().toISOString();
+  const patchedAt = record.patchedAt ?? now;
+  const { hashBefore: _, ...rest } = record;
+  const hash = nodeClass.metadata.annotations?.[NODECLASS_HASH];
+  const remembered: RolloutRecord = changes
+    ? { ...rest, patchedAt, prior: record.prior ?? before, ...(hash !== undefined && { hashBefore: hash }) }
+    : { ...record, patchedAt };
+  await writeRecord(ports, state.rack, record, remembered);
+  if (changes) await writeClass(ports, running, before);
+  // NodeClaims that came since everything was protected may be of the class of before.
+  const late = await protectAll(ports, running, 'came while the class was patched');
+  await writeJournal(ports, state, 'protect', late.entries);
+  return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt };
+}
+
+async function writeClass(ports: PatchPorts, { state, ground, guard }: Running, before: Options): Promise<void> {
+  const { metadata } = ground.nodeClass;
+  const after = await guard.patch('EC2NodeClass', metadata.name, {
+    metadata: {
+      resourceVersion: metadata.resourceVersion,
+      annotations: { [ROLLOUT_ANNOTATION]: state.execution, [GENERATION_ANNOTATION]: state.generation },
+    },
+    spec: { metadataOptions: { ...state.target } },
+  });
+  await writeJournal(ports, state, 'patch', [
+    {
+      what: 'patched',
+      at: ports.clock.now().toISOString(),
+      class: metadata.name,
+      before,
+      after: classOptions(after),
+      resourceVersionBefore: metadata.resourceVersion,
+      resourceVersionAfter: after.metadata.resourceVersion,
+      why: state.takingBack ?? state.waitsFor ?? 'asked for',
+    },
+  ]);
+}
+

@@ -1,0 +1,136 @@
+/** Observe: one look. Read everything, keep the table, say what comes next and when. */
+import { podName, selectorOf } from './builds.ts';
+import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
+import { NOTHING } from './hold.ts';
+import { writeJournal, type Entry } from './journal.ts';
+import { duePatches, keep } from './keep.ts';
+import type { Event } from './kubernetes.ts';
+import { classOptions, inWords, mismatches } from './options.ts';
+import { phaseOf, type Phase } from './phase.ts';
+import type { Ports } from './ports.ts';
+import { nextOf, type Look } from './progress.ts';
+import type { Options } from './record.ts';
+import { runStep, type RunPorts, type Running } from './run.ts';
+import { few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
+import { table, verdictOf, type Wanted } from './table.ts';
+
+export type ObservePorts = RunPorts & Pick<Ports, 'instances' | 'reports'>;
+
+export const observeStep = (ports: ObservePorts, state: Rolling): Promise<Rolling | Concluding> =>
+  runStep(ports, state, (running) => observe(ports, running));
+
+async function observe(ports: ObservePorts, running: Running): Promise<Rolling | Concluding> {
+  const { ground, record, guard } = running;
+  const state = { ...running.state, looks: running.state.looks + 1 };
+  if (state.patchedAt === undefined) return { ...state, next: 'hold-and-patch', lookAgainIn: 0 };
+  const differing = mismatches(state.target, classOptions(ground.nodeClass));
+  if (differing.length > 0) return patchAgain(ports, state, running);
+
+  const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
+  const now = ports.clock.now();
+  const phase = phaseOf(fleet, record, now);
+  const wanted = wantedOf(state, fleet, phase, now);
+  const kept = await keep(ports, guard, duePatches(wanted, state.execution, now));
+  const events = await ground.cluster.list('Event');
+  await writeJournal(ports, state, 'observe', [...kept.entries, ...comings(state, fleet), ...evictions(state, events)]);
+  const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left });
+  return nextOf({ ...state, counts: look.counts, ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }) }, look, record);
+}
+
+const isSince = (state: Rolling, then: string | undefined): boolean => then !== undefined && then >= state.wholeLookAt;
+
+/** Builds that came to a build node since the last look: what became of them is asked for at the end. */
+const comings = (state: Rolling, fleet: Fleet): Entry[] =>
+  fleet.nodes.flatMap(({ name: node, pods, builds }) =>
+    pods
+      .filter((pod) => builds.includes(podName(pod)) && isSince(state, pod.metadata.creationTimestamp))
+      .map((pod) => ({ what: 'build', at: pod.metadata.creationTimestamp, build: podName(pod), node })),
+  );
+
+/** Pods that Karpenter evicted since the last look, in its own words (event `Evicted`, message `Evicted pod: …`). */
+const evictions = (state: Rolling, events: readonly Event[]): Entry[] =>
+  events.flatMap(({ reason, message, involvedObject, lastTimestamp, metadata }) =>
+    reason === 'Evicted' && involvedObject.kind === 'Pod' && lastTimestamp !== undefined && isSince(state, lastTimestamp)
+      ? [{ what: 'evicted', at: lastTimestamp, pod: `${metadata.namespace ?? 'default'}/${involvedObject.name}`, why: message }]
+      : [],
+  );
+
+/** Somebody put another value back: everything is protected again before the class is patched again. */
+async function patchAgain(ports: ObservePorts, state: Rolling, { ground }: Running): Promise<Rolling> {
+  const said = inWords(classOptions(ground.nodeClass));
+  const text = `EC2NodeClass ${ground.nodeClass.metadata.name} was changed to ${said} by somebody else`;
+  await writeJournal(ports, state, 'observe', [{ what: 'note', at: ports.clock.now().toISOString(), text }]);
+  return {
+    ...state,
+    next: state.takingBack === undefined ? 'hold-and-patch' : 'take-back',
+    lookAgainIn: READY_LOOK_SECONDS,
+    waitsFor: text,
+  };
+}
+
+/** Karpenter alone places no holds; what an earlier rollout left is released. */
+function wantedOf(state: Rolling, fleet: Fleet, phase: Phase, now: Date): Wanted[] {
+  if (state.policy.strategy === 'karpenter') {
+    const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving);
+    return held.map((node) => ({ node, want: NOTHING, why: 'imds_rollout_strategy is karpenter' }));
+  }
+  return table({ fleet, target: judgedBy(state), phase, patchedAt: patchedAtOf(state), now });
+}
+
+/** While values are taken back an instance is neither right nor wrong: what counts is that drift clears. */
+const judgedBy = (state: Rolling): Options => (state.takingBack === undefined ? state.target : {});
+
+const patchedAtOf = ({ patchedAt }: Rolling): Date | undefined => (patchedAt === undefined ? undefined : new Date(patchedAt));
+
+interface Seen {
+  fleet: Fleet;
+  phase: Phase;
+  now: Date;
+  wanted: readonly Wanted[];
+  left: number;
+}
+
+/** What the look saw, judged: counts, and names of those that matter. */
+function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look {
+  const judged = fleet.nodes
+    .filter(({ instance }) => instance?.state !== 'shutting-down')
+    .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), patchedAtOf(state)) }));
+  const of = (verdict: string): BuildNode[] => judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
+  const heldNodes = wanted.filter(({ want }) => want.protect || want.cordon).map(({ node }) => node);
+  const busy = heldNodes.filter(({ builds }) => builds.length > 0);
+  const counts: Counts = {
+    right: of('right').length,
+    wrong: of('wrong').length,
+    unknown: of('unknown').length,
+    off: of('off').length,
+    held: heldNodes.length,
+    buildsOnHeldNodes: busy.reduce((sum, { builds }) => sum + builds.length, 0),
+    waitingBuilds: fleet.waiting.length,
+  };
+  return {
+    now,
+    phase,
+    counts,
+    instancesKnown: fleet.instancesKnown,
+    left,
+    cordoned: wanted.filter(({ want }) => want.cordon).length,
+    unsettledCordons: wanted.some(({ want, node }) => want.cordon && want.protect && node.builds.length === 0),
+    wrong: of('wrong').map(({ name }) => name),
+    unknown: of('unknown').map(({ name }) => name),
+    busy: busy.map(({ name, builds }) => `${name} (${few(builds, 2)})`),
+    launchFailure: launchFailure(fleet),
+  };
+}
+
+/** What CreateFleet says when template, authorisation or metadata are at fault; never lack of capacity. */
+const TELLING = /launch ?template|UnauthorizedOperation|not authorized|AccessDenied|metadata ?options|HttpTokens/i;
+
+function launchFailure(fleet: Fleet): string | undefined {
+  for (const { claim, name } of fleet.nodes) {
+    const launched = claim?.status?.conditions?.find(({ type }) => type === 'Launched');
+    if (launched !== undefined && launched.status !== 'True' && TELLING.test(launched.message ?? '')) {
+      return `NodeClaim ${name} cannot be launched: ${launched.message ?? ''}`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,156 @@
+/** What comes after a look: look again, modify, take back or conclude. Pure. */
+import type { Phase } from './phase.ts';
+import type { RolloutRecord } from './record.ts';
+import { mismatches } from './options.ts';
+import { conclude, few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
+import { CORDON_AGE_SECONDS } from './table.ts';
+
+/** What a look saw. Names are of nodes; where instances could not be read they say nothing. */
+export interface Look {
+  now: Date;
+  phase: Phase;
+  counts: Counts;
+  instancesKnown: boolean;
+  /** Holds that are due and not written yet. */
+  left: number;
+  cordoned: number;
+  /** Cordons that are too young for a protection to be lifted. */
+  unsettledCordons: boolean;
+  wrong: string[];
+  unknown: string[];
+  /** Held nodes that run Builds, with their Builds. */
+  busy: string[];
+  /** A launch that fails for template, authorisation or metadata. */
+  launchFailure: string | undefined;
+}
+
+/** A look that could not read everything is taken again so soon, and a rollout without a whole one ends. */
+const RETRY_SECONDS = 20;
+const BLIND_LIMIT_MS = 30 * 60_000;
+
+/** How long a class may stand not Ready at its own generation before its values are taken back. */
+const NOT_READY_LIMIT_MS = 10 * 60_000;
+
+/** How long a function of the rollout before may still write: the longest function time-out. */
+const LONGEST_FUNCTION_MS = 120_000;
+
+const since = (now: Date, then: string | Date): number => now.getTime() - new Date(then).getTime();
+
+export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
+  if (since(look.now, state.wholeLookAt) >= BLIND_LIMIT_MS) {
+    return conclude(state, 'Failed', `no look could read everything for 30 minutes; unknown: ${few(look.unknown)}`);
+  }
+  return (
+    tookBack(state, look) ??
+    mustTakeBack(state, look, record) ??
+    atDeadline(state, look) ??
+    whenCompliant(withCompliance(state, look), look, record)
+  );
+}
+
+const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Rolling => {
+  const seconds = Math.min(cadence(state, look), ...(dueIn === undefined ? [] : [Math.max(1, Math.ceil(dueIn))]));
+  return { ...state, next: 'look', lookAgainIn: seconds, waitsFor };
+};
+
+/**
+ * Seconds to the next look. Dense while the class becomes Ready and while the first nodes go, later at least every
+ * two minutes, as long as 72 hours of looks fit an execution's 25,000 history events.
+ */
+function cadence(state: Rolling, look: Look): number {
+  if (look.left > 0) return 1;
+  if (!look.instancesKnown) return RETRY_SECONDS;
+  const age = since(look.now, state.patchedAt ?? look.now) / 1000;
+  if (look.phase.kind !== 'settled') return age < 600 ? READY_LOOK_SECONDS : RETRY_SECONDS;
+  if (look.unsettledCordons) return CORDON_AGE_SECONDS + 1;
+  if (age < 300) return 20;
+  return age < 3600 ? 60 : 120;
+}
+
+/** The way back: ends when the class is Ready and drift is gone, and when even the values of before are not Ready. */
+function tookBack(state: Rolling, look: Look): Rolling | Concluding | undefined {
+  if (state.takingBack === undefined) return undefined;
+  const { phase } = look;
+  if (phase.kind === 'settled') {
+    return look.left > 0 ? again(state, look, 'the table') : conclude(state, 'RolledBack', state.takingBack);
+  }
+  if (phase.kind === 'notReady' && since(look.now, phase.since) >= NOT_READY_LIMIT_MS) {
+    return conclude(state, 'Failed', `${phase.why}, with the values of before too; taken back because ${state.takingBack}`);
+  }
+  return neverSettled(state, look) ?? again(state, look, phase.why);
+}
+
+/** Only a class that stands refused, or launches that name what was changed. Never a lack of capacity. */
+function mustTakeBack(state: Rolling, look: Look, { prior }: RolloutRecord): Rolling | undefined {
+  if (prior === undefined || mismatches(state.target, prior).length === 0) return undefined;
+  const { phase } = look;
+  const stands = phase.kind === 'notReady' && since(look.now, phase.since) >= NOT_READY_LIMIT_MS;
+  const why = stands ? `${phase.why}, for 10 minutes` : look.launchFailure;
+  return why === undefined ? undefined : { ...state, next: 'take-back', lookAgainIn: 0, takingBack: why };
+}
+
+/** Milliseconds from now to the deadline; negative once it has passed. `immediate` has none once the class is Ready. */
+function toDeadline(state: Rolling, look: Look): number {
+  if (state.policy.strategy === 'immediate' && look.phase.kind === 'settled') return 0;
+  return state.policy.deadline * 1000 - since(look.now, state.patchedAt ?? look.now);
+}
+
+/** A class that Karpenter does not come to terms with is waited for as long as anything is: deadline and drain. */
+function neverSettled(state: Rolling, look: Look): Concluding | undefined {
+  const late = since(look.now, state.patchedAt ?? look.now) / 1000 >= state.policy.deadline + state.policy.drainTimeout;
+  return late && look.phase.kind !== 'settled' ? conclude(state, 'Failed', look.phase.why) : undefined;
+}
+
+function atDeadline(state: Rolling, look: Look): Rolling | Concluding | undefined {
+  const left = toDeadline(state, look);
+  if (left > 0 || look.wrong.length === 0) return undefined;
+  const names = few(look.wrong);
+  switch (state.policy.stragglers) {
+    case 'modify':
+      return { ...state, next: 'modify-stragglers', lookAgainIn: 0, waitsFor: `live modification of ${names}` };
+    case 'fail':
+      return conclude(state, 'Failed', `still wrong at the deadline: ${names}`);
+    case 'wait':
+      return -left >= state.policy.drainTimeout * 1000
+        ? conclude(state, 'Failed', `still wrong at the drain time-out: ${names}`)
+        : undefined;
+  }
+}
+
+function isCompliant({ phase, counts, instancesKnown }: Look): boolean {
+  return phase.kind === 'settled' && instancesKnown && counts.wrong === 0 && counts.unknown === 0;
+}
+
+function withCompliance(state: Rolling, look: Look): Rolling {
+  const { compliantAt, ...rest } = state;
+  return isCompliant(look) ? { ...rest, compliantAt: compliantAt ?? look.now.toISOString() } : rest;
+}
+
+function whenCompliant(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
+  const { compliantAt } = state;
+  if (compliantAt === undefined) {
+    return neverSettled(state, look) ?? again(state, look, waitsForWrong(look), toDeadline(state, look) > 0 ? toDeadline(state, look) / 1000 : undefined);
+  }
+  const drainLeft = state.policy.drainTimeout - since(look.now, compliantAt) / 1000;
+  if (look.left > 0 || look.unsettledCordons) return again(state, look, 'the table');
+  const verifyLeft = record.takenOverAt === undefined ? 0 : LONGEST_FUNCTION_MS - since(look.now, record.takenOverAt);
+  if (verifyLeft > 0) return again(state, look, 'functions of the rollout before to end', verifyLeft / 1000);
+  if (look.busy.length > 0 && drainLeft > 0) return again(state, look, `Builds on held nodes: ${few(look.busy)}`, drainLeft);
+  return conclude(state, 'Succeeded', succeeded(look));
+}
+
+function waitsForWrong({ phase, wrong, unknown, busy }: Look): string {
+  if (phase.kind !== 'settled') return phase.why;
+  const parts = [
+    ...(wrong.length > 0 ? [`wrong: ${few(wrong)}`] : []),
+    ...(unknown.length > 0 ? [`unknown: ${few(unknown)}`] : []),
+    ...(busy.length > 0 ? [`Builds: ${few(busy)}`] : []),
+  ];
+  return parts.join('; ');
+}
+
+function succeeded({ counts, busy }: Look): string {
+  const off = counts.off > 0 ? `, ${String(counts.off)} with their endpoint off` : '';
+  const draining = busy.length > 0 ? `; at the drain time-out these still ran Builds and stay held: ${few(busy)}` : '';
+  return `all ${String(counts.right)} build instances are as desired${off}${draining}`;
+}

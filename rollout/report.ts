@@ -1,0 +1,231 @@
+/** The report: what was asked, what was done to what, and what it came to. Made from the evidence of the steps. */
+import { z } from 'zod';
+import { planSchema, type Entry } from './journal.ts';
+import type { StoredParameter } from './ports.ts';
+import { IMDS_KEYS, isKey } from './parameters.ts';
+import { outcomes } from './record.ts';
+import { verdictOf } from './table.ts';
+import type { Fleet } from './fleet.ts';
+import type { Concluding } from './state.ts';
+
+const instant = z.iso.datetime();
+const metadata = z.record(z.string(), z.union([z.string(), z.number()]));
+
+export const reportSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  rack: z.string(),
+  cluster: z.string().nullable().describe('null where the rack is not registered'),
+  execution: z.string(),
+  asked: z.array(
+    z.strictObject({ key: z.string(), value: z.string(), version: z.int(), date: instant, user: z.string().nullable() }),
+  ),
+  generation: z.string().nullable(),
+  plan: planSchema.nullable().describe('null where nothing was planned'),
+  approval: z.null().describe('approval does not exist yet'),
+  class: z
+    .strictObject({ name: z.string(), before: metadata, after: metadata, resourceVersions: z.array(z.string()) })
+    .nullable(),
+  instances: z.array(
+    z.strictObject({
+      node: z.string(),
+      instanceId: z.string().nullable(),
+      before: metadata.nullable().describe('null where it did not exist or could not be read'),
+      after: metadata.nullable().describe('null where it is gone or could not be read'),
+      readAt: instant.nullable(),
+      how: z.enum(['replaced', 'modified', 'launched', 'untouched', 'unknown']),
+      why: z.string(),
+    }),
+  ),
+  builds: z.array(
+    z.strictObject({
+      name: z.string(),
+      node: z.string(),
+      changedUnder: z.boolean().describe('its node was modified live while it ran'),
+      fate: z.enum(['running', 'ended', 'evicted']).describe('as seen by the rollout; ended is finished or deleted'),
+    }),
+  ),
+  holds: z.array(
+    z.strictObject({ node: z.string(), at: instant, protected: z.boolean(), cordoned: z.boolean(), why: z.string() }),
+  ),
+  blockers: z.array(z.strictObject({ node: z.string(), why: z.string() })),
+  stragglers: z.array(
+    z.strictObject({ node: z.string(), instanceId: z.string(), modifiedAt: instant, why: z.string(), builds: z.array(z.string()) }),
+  ),
+  unknowns: z.array(z.string()),
+  calls: z.record(z.string(), z.int()).describe('the writes that the rollout made, by API, and its looks'),
+  cost: z.strictObject({ stateTransitions: z.int(), usd: z.number() }).describe('an estimate, of Step Functions alone'),
+  outcome: z.enum(outcomes),
+  reason: z.string(),
+  timeline: z.array(z.strictObject({ at: instant, what: z.string() })),
+});
+export type Report = z.infer<typeof reportSchema>;
+
+/** Standard workflows, us-east-1, a state transition. */
+const USD_A_TRANSITION = 0.000025;
+
+export interface Evidence {
+  ending: Concluding;
+  cluster: string | null;
+  parameters: readonly StoredParameter[];
+  users: ReadonlyMap<string, string | undefined>;
+  entries: readonly Entry[];
+  /** The last look; absent where the cluster was not read. */
+  fleet?: Fleet;
+  readAt: string;
+  blockers: Report['blockers'];
+}
+
+const entriesOf = <W extends Entry['what']>(entries: readonly Entry[], what: W): Extract<Entry, { what: W }>[] =>
+  entries.filter((entry): entry is Extract<Entry, { what: W }> => entry.what === what);
+
+export function makeReport(evidence: Evidence): Report {
+  const { ending, entries, fleet } = evidence;
+  const plan = entriesOf(entries, 'planned').at(-1)?.plan ?? null;
+  const patches = entriesOf(entries, 'patched');
+  const modified = entriesOf(entries, 'modified');
+  const transitions = 6 + 3 * ending.looks + 2 * modified.length;
+  return {
+    schemaVersion: 1,
+    rack: ending.rack,
+    cluster: evidence.cluster,
+    execution: ending.execution,
+    asked: askedOf(evidence),
+    generation: ending.generation ?? null,
+    plan,
+    approval: null,
+    class: classOf(plan, patches),
+    instances: instancesOf(evidence, plan, modified),
+    builds: buildsOf(plan, entries, fleet),
+    holds: entriesOf(entries, 'hold').map(({ what: _, ...hold }) => hold),
+    blockers: evidence.blockers,
+    stragglers: modified.map(({ node, instanceId, at, why, builds }) => ({ node, instanceId, modifiedAt: at, why, builds })),
+    unknowns: unknownsOf(ending, fleet),
+    calls: {
+      'kubernetes:patch': entriesOf(entries, 'hold').length + patches.length,
+      'ec2:ModifyInstanceMetadataOptions': modified.length,
+      looks: ending.looks,
+    },
+    cost: { stateTransitions: transitions, usd: Number((transitions * USD_A_TRANSITION).toFixed(6)) },
+    outcome: ending.outcome,
+    reason: ending.reason,
+    timeline: [
+      { at: ending.startedAt, what: `execution ${ending.execution} started` },
+      ...entries.map((entry) => ({ at: entry.at, what: inWords(entry) })),
+      { at: evidence.readAt, what: `${ending.outcome}: ${ending.reason}` },
+    ],
+  };
+}
+
+const askedOf = ({ parameters, users }: Evidence): Report['asked'] =>
+  parameters
+    .filter(({ key }) => isKey(key))
+    .map(({ key, value, version, lastModifiedDate }) => ({
+      key,
+      value,
+      version,
+      date: lastModifiedDate,
+      user: users.get(key) ?? null,
+    }));
+
+/** Whose author is worth asking Parameter Store for. */
+export const authoredKeys = (parameters: readonly StoredParameter[]): string[] =>
+  parameters.filter(({ key }) => (IMDS_KEYS as readonly string[]).includes(key)).map(({ key }) => key);
+
+function classOf(plan: Report['plan'], patches: readonly Extract<Entry, { what: 'patched' }>[]): Report['class'] {
+  if (plan === null) return null;
+  return {
+    name: plan.class.name,
+    before: plan.class.before,
+    after: patches.at(-1)?.after ?? plan.class.before,
+    resourceVersions: [plan.class.resourceVersion, ...patches.map(({ resourceVersionAfter }) => resourceVersionAfter)],
+  };
+}
+
+function instancesOf(
+  { fleet, readAt, ending }: Evidence,
+  plan: Report['plan'],
+  modified: readonly Extract<Entry, { what: 'modified' }>[],
+): Report['instances'] {
+  const planned = new Map((plan?.nodes ?? []).map((node) => [node.instanceId ?? node.node, node]));
+  const changed = new Map(modified.map((entry) => [entry.instanceId, entry]));
+  const present = new Map((fleet?.nodes ?? []).map((node) => [node.instanceId ?? node.name, node]));
+  return [...new Set([...planned.keys(), ...present.keys()])].map((id) => {
+    const before = planned.get(id);
+    const now = present.get(id);
+    const change = changed.get(id);
+    const verdict = now && verdictOf(now, ending.target ?? {}, undefined);
+    return {
+      node: now?.name ?? before?.node ?? id,
+      instanceId: now?.instanceId ?? before?.instanceId ?? null,
+      before: before?.before ?? null,
+      after: now?.instance?.metadataOptions ? { ...now.instance.metadataOptions } : null,
+      readAt: now === undefined ? null : readAt,
+      ...howOf({ seen: fleet !== undefined, before, now, change, verdict }),
+    };
+  });
+}
+
+interface Course {
+  seen: boolean;
+  before: unknown;
+  now: unknown;
+  change: Extract<Entry, { what: 'modified' }> | undefined;
+  verdict: string | undefined;
+}
+
+function howOf({ seen, before, now, change, verdict }: Course): Pick<Report['instances'][number], 'how' | 'why'> {
+  if (!seen) return { how: 'unknown', why: 'the cluster could not be read at the end' };
+  if (now === undefined) {
+    const after = change === undefined ? '' : `, after a live modification (${change.why})`;
+    return { how: 'replaced', why: `gone at the end${after}` };
+  }
+  if (change !== undefined) return { how: 'modified', why: change.why };
+  if (before === undefined) return { how: 'launched', why: `new since the plan, ${verdict ?? 'launching'}` };
+  return { how: 'untouched', why: verdict ?? 'launching' };
+}
+
+function buildsOf(plan: Report['plan'], entries: readonly Entry[], fleet: Fleet | undefined): Report['builds'] {
+  const modified = entriesOf(entries, 'modified');
+  const under = new Set(modified.flatMap(({ builds }) => builds));
+  const evicted = new Set(entriesOf(entries, 'evicted').map(({ pod }) => pod));
+  const running = new Set((fleet?.nodes ?? []).flatMap(({ builds }) => builds));
+  const seen = [...(plan?.nodes ?? []), ...modified, ...(fleet?.nodes ?? []).map(({ name, builds }) => ({ node: name, builds }))];
+  const nodeOf = new Map([
+    ...seen.flatMap(({ node, builds }) => builds.map((name) => [name, node] as const)),
+    ...entriesOf(entries, 'build').map(({ build, node }) => [build, node] as const),
+  ]);
+  return [...nodeOf].map(([name, node]) => ({
+    name,
+    node,
+    changedUnder: under.has(name),
+    fate: evicted.has(name) ? 'evicted' : running.has(name) ? 'running' : 'ended',
+  }));
+}
+
+function unknownsOf(ending: Concluding, fleet: Fleet | undefined): string[] {
+  if (fleet === undefined) return ['the cluster was not read at the end'];
+  return fleet.nodes
+    .filter((node) => verdictOf(node, ending.target ?? {}, undefined) === 'unknown')
+    .map(({ name }) => name);
+}
+
+function inWords(entry: Entry): string {
+  switch (entry.what) {
+    case 'planned':
+      return `planned: ${String(entry.plan.nodes.length)} build nodes`;
+    case 'hold': {
+      const holds = [entry.protected ? 'protected' : '', entry.cordoned ? 'cordoned' : ''].filter(Boolean).join(' and ');
+      return `${entry.node} ${holds === '' ? 'released' : holds}: ${entry.why}`;
+    }
+    case 'patched':
+      return `EC2NodeClass ${entry.class} patched: ${entry.why}`;
+    case 'modified':
+      return `${entry.instanceId} (${entry.node}) modified live: ${entry.why}`;
+    case 'build':
+      return `Build ${entry.build} came to ${entry.node}`;
+    case 'evicted':
+      return `${entry.pod} evicted: ${entry.why}`;
+    case 'note':
+      return entry.text;
+  }
+}

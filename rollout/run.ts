@@ -1,0 +1,59 @@
+/** What every step of a running rollout begins with: the same reads, and the same question whether to go on. */
+import { askedNow } from './ask.ts';
+import { ConflictError, TransientError } from './errors.ts';
+import { readGround, registrationOf, type Ground } from './ground.ts';
+import { createGuard, type Guard } from './guard.ts';
+import { executionName, executionsOf } from './naming.ts';
+import type { Ports } from './ports.ts';
+import type { RolloutRecord } from './record.ts';
+import { conclude, type Concluding, type Rolling } from './state.ts';
+import { TurnLost } from './turn.ts';
+
+export type RunPorts = Pick<Ports, 'clock' | 'parameters' | 'records' | 'clusters' | 'workflow'>;
+
+export interface Running {
+  /** With the policy as the parameters have it now. */
+  state: Rolling;
+  ground: Ground;
+  record: RolloutRecord;
+  guard: Guard;
+}
+
+/**
+ * Runs one step of a rollout on what is there now. The step is not run, and the rollout ends, where pool or class
+ * vanished or may no longer be written, or another purpose is asked for; it ends `Superseded` too where the step
+ * loses its turn half-way.
+ */
+export async function runStep<S extends Rolling>(
+  ports: RunPorts,
+  state: S,
+  step: (running: Running) => Promise<Rolling | Concluding>,
+): Promise<Rolling | Concluding> {
+  const { registration, others } = await registrationOf(ports, state.rack);
+  if (registration === undefined) return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
+  const read = await readGround(ports, registration, others);
+  if (read.kind !== 'found') return conclude(state, read.kind === 'gone' ? 'Withdrawn' : 'Failed', read.why);
+  const { ground } = read;
+  const [parameters, record] = await Promise.all([ports.parameters.list(state.rack), ports.records.read(state.rack)]);
+  const asked = askedNow(state.generation, parameters, record, ground.nodeClass);
+  if (asked.kind === 'withdrawn') return conclude(state, 'Withdrawn', asked.why);
+  if (asked.kind === 'other') return supersede(ports, state, asked.why);
+  const guard = createGuard(ports, ground, state);
+  try {
+    return await step({ state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state, ground, record, guard });
+  } catch (error) {
+    if (error instanceof TurnLost) return supersede(ports, state, error.message);
+    throw error;
+  }
+}
+
+/** Ends `Superseded`, and makes sure that somebody carries on with what is asked now. */
+async function supersede(ports: RunPorts, state: Rolling, why: string): Promise<Concluding> {
+  const running = executionsOf(state.rack, await ports.workflow.running());
+  const successor = running.find(({ name, startedAt }) => name !== state.execution && startedAt >= state.startedAt);
+  if (successor === undefined) await ports.workflow.start(executionName(state.rack, ports.clock.now()), state.rack);
+  return conclude(state, 'Superseded', why);
+}
+
+/** What a later try may cure: never the end of a rollout by itself. */
+export const isPassing = (error: unknown): boolean => error instanceof TransientError || error instanceof ConflictError;

@@ -1,0 +1,127 @@
+/** Stragglers: live modification of instances that are still wrong, paced to EC2's bucket. */
+import { waitsFor } from './blockers.ts';
+import { selectorOf } from './builds.ts';
+import type { Instance, MetadataOptions } from './ec2.ts';
+import { InvalidError, NotFoundError, TransientError } from './errors.ts';
+import { readFleet, type BuildNode } from './fleet.ts';
+import { writeJournal, type Entry } from './journal.ts';
+import { judge, mismatches, pick, owned } from './options.ts';
+import type { Ports } from './ports.ts';
+import type { Options } from './record.ts';
+import { runStep, type RunPorts, type Running } from './run.ts';
+import type { Concluding, Rolling } from './state.ts';
+
+export type StragglerPorts = RunPorts & Pick<Ports, 'instances' | 'reports'>;
+
+/**
+ * The bucket of ModifyInstanceMetadataOptions, per account and Region and shared with every other caller: capacity
+ * 100, 5 a second (EC2 API throttling limits).
+ */
+const BUCKET = { capacity: 100, perSecond: 5 };
+
+/** How long the bucket fills, and the changes take hold, before the next look. */
+const PACE_SECONDS = 10;
+
+/** How long EC2 writes go on before the turn is looked at again. */
+const CHECK_MS = 5000;
+
+export const modifyStragglersStep = (ports: StragglerPorts, state: Rolling): Promise<Rolling | Concluding> =>
+  runStep(ports, state, (running) => modifyStragglers(ports, running));
+
+/** An instance that is wrong by its values, not merely pending, and whose endpoint is on. */
+export const isStraggler = (target: Options, instance: Instance | undefined): instance is Instance =>
+  judge(target, instance) === 'wrong' &&
+  instance?.state !== 'shutting-down' &&
+  mismatches(target, instance?.metadataOptions ?? {}).length > 0;
+
+async function modifyStragglers(ports: StragglerPorts, running: Running): Promise<Rolling | Concluding> {
+  const { state, ground, guard } = running;
+  await guard.check();
+  const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
+  if (!fleet.instancesKnown) throw new TransientError('DescribeInstances did not answer: no instance is modified unseen');
+  const stragglers = fleet.nodes.filter(({ instance }) => isStraggler(state.target, instance));
+  const [events, budgets] = await Promise.all([
+    ground.cluster.list('Event'),
+    ground.cluster.list('PodDisruptionBudget'),
+  ]);
+  const why = (node: BuildNode): string =>
+    state.patchedAt === undefined
+      ? 'imds_rollout_strategy is immediate'
+      : `not replaced: it waited for ${waitsFor(node, { events, budgets }, ports.clock.now())}`;
+  const tokens = tokensNow(state, ports.clock.now());
+  const done = await modifyWithin(ports, running, stragglers.slice(0, tokens), why);
+  await writeJournal(ports, state, 'modify', done.entries);
+  const bucket = {
+    tokens: done.throttled ? 0 : tokens - done.entries.length,
+    at: ports.clock.now().toISOString(),
+  };
+  const all = !done.throttled && stragglers.length <= tokens;
+  if (state.patchedAt === undefined && all) {
+    return { ...state, next: 'hold-and-patch', lookAgainIn: 0, bucket, modifiedAll: true };
+  }
+  return { ...state, next: 'look', lookAgainIn: all ? 5 : PACE_SECONDS, bucket };
+}
+
+function tokensNow({ bucket }: Rolling, now: Date): number {
+  if (bucket === undefined) return BUCKET.capacity;
+  const seconds = (now.getTime() - new Date(bucket.at).getTime()) / 1000;
+  return Math.min(BUCKET.capacity, Math.floor(bucket.tokens + seconds * BUCKET.perSecond));
+}
+
+interface Done {
+  entries: Entry[];
+  throttled: boolean;
+}
+
+async function modifyWithin(
+  ports: StragglerPorts,
+  { state, guard }: Running,
+  stragglers: readonly BuildNode[],
+  why: (node: BuildNode) => string,
+): Promise<Done> {
+  const entries: Entry[] = [];
+  let checkedAt = ports.clock.now().getTime();
+  for (const node of stragglers) {
+    const { instance } = node;
+    if (instance?.metadataOptions === undefined) continue;
+    if (ports.clock.now().getTime() - checkedAt >= CHECK_MS) {
+      await guard.check();
+      checkedAt = ports.clock.now().getTime();
+    }
+    const outcome = await modify(ports, instance.instanceId, instance.metadataOptions, state.target);
+    if (outcome === 'throttled') return { entries, throttled: true };
+    if (outcome === 'gone') continue;
+    entries.push({
+      what: 'modified',
+      at: ports.clock.now().toISOString(),
+      instanceId: instance.instanceId,
+      node: node.name,
+      before: { ...instance.metadataOptions },
+      after: pick(state.target, owned(state.target)),
+      builds: node.builds,
+      why: why(node),
+    });
+  }
+  return { entries, throttled: false };
+}
+
+/** Owned options as desired, all others as observed: a disabled endpoint is never switched on. */
+async function modify(
+  ports: Pick<Ports, 'instances'>,
+  instanceId: string,
+  observed: MetadataOptions,
+  target: Options,
+): Promise<'accepted' | 'gone' | 'throttled'> {
+  const { state: _, ...asObserved } = observed;
+  try {
+    await ports.instances.modifyMetadataOptions(instanceId, { ...asObserved, ...target });
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof TransientError) return 'throttled';
+    if (error instanceof NotFoundError) return 'gone';
+    if (error instanceof InvalidError) {
+      throw new InvalidError(`EC2 refuses to change instance ${instanceId}: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
