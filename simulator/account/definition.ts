@@ -67,6 +67,10 @@ function refuseUnlike(name: string, state: State): void {
   }
   if ('Result' in state && !state['Result'])
     throw unlike(name, 'ignores a Result that is empty, zero, false or null');
+  const resource = state['Resource'];
+  if (typeof resource === 'string' && resource.endsWith('.waitForTaskToken')) {
+    throw unlike(name, 'gives no task token');
+  }
   if (state.Type === 'Map' || state.Type === 'Parallel')
     throw unlike(name, 'runs its Tasks by state names of their own');
 }

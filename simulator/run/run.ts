@@ -3,6 +3,8 @@
  * end is the contract's: at `runFor`, or once everything has been played and nothing has changed for 30 minutes.
  */
 import { installClock, settle, type RunningClock } from '../account/clock.ts';
+import type { Invariants } from '../invariants/invariants.ts';
+import { watchWorld } from '../invariants/watch-world.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { collectResult } from './collect.ts';
 import { loadProduct } from './product.ts';
@@ -10,12 +12,6 @@ import { quietly } from './quiet.ts';
 import type { RunResult, Violation } from './result.ts';
 import { startTimeline, type CommandHook, type Timeline } from './timeline.ts';
 import { buildWorld, type Product, type World } from './world.ts';
-
-/** The promises that hold at every moment and at the end (simulator/invariants). */
-export interface Invariants {
-  check(): Violation[];
-  atEnd(): Violation[];
-}
 
 export interface RunOptions {
   /** The scenario's where absent. */
@@ -25,6 +21,7 @@ export interface RunOptions {
   /** Called once for each virtual instant at which something happened, after all of it. */
   onStep?: (world: World) => void;
   commands?: CommandHook;
+  /** The product's own where absent; tests of the machinery give others. */
   invariants?: (world: World) => Invariants;
   /** The functions and the workflow of the tree where absent. */
   product?: Product;
@@ -62,23 +59,27 @@ async function play(
   const seed = options.seed ?? scenario.seed;
   const world = buildWorld(scenario, seed, clock, product);
   const timeline = startTimeline(world, options.commands);
-  const invariants = options.invariants?.(world);
+  const invariants = (options.invariants ?? watchWorld)(world);
   const violations: Violation[] = [];
   const run = { over: false };
 
+  // Each write is judged by what was just before it; what nobody called for shows at the end of its instant.
+  world.onAudit((entry) => {
+    if (entry.write) violations.push(...invariants.check());
+  });
   world.account.eventBus.startSchedule();
   clock.after(Math.min(scenario.runFor, options.until ?? Number.POSITIVE_INFINITY), () => {
     run.over = true;
   });
   clock.onInstant(() => {
-    if (invariants) violations.push(...invariants.check());
+    violations.push(...invariants.check());
     options.onStep?.(world);
     if (ended(world, timeline)) run.over = true;
   });
 
   await settle();
   while (!run.over && (await clock.step()));
-  if (invariants) violations.push(...invariants.check(), ...invariants.atEnd());
+  violations.push(...invariants.atEnd());
   return collectResult(world, seed, violations);
 }
 

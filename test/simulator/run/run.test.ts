@@ -1,0 +1,219 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { Ports } from '../../../rollout/ports.ts';
+import type { CreateHandler } from '../../../simulator/account/account.ts';
+import { resultSchema, type RunResult } from '../../../simulator/run/result.ts';
+import { runScenario, type RunOptions } from '../../../simulator/run/run.ts';
+import type { Product, World } from '../../../simulator/run/world.ts';
+import { loadScenario } from '../../../simulator/scenario/load.ts';
+
+const minute = 60_000;
+const quiet = { check: () => [], atEnd: () => [] };
+
+type Act = (event: unknown, ports: Ports) => unknown;
+
+/** A product of a few lines: an event starts an execution, whose one Task is `plan`. */
+function productOf(functions: Record<string, Act> = {}): Product {
+  const all: Record<string, Act> = {
+    'parameter-changed': async (_event, { workflow, clock }) =>
+      workflow.start(`demo-${clock.now().getTime()}`, 'demo'),
+    reconcile: () => ({}),
+    'rollout-ended': () => ({}),
+    plan: () => ({
+      outcome: 'Succeeded',
+      reason: 'nothing to it',
+      generation: 'abc',
+      compliantAt: new Date(),
+    }),
+    ...functions,
+  };
+  return {
+    functions: Object.fromEntries(
+      Object.entries(all).map(([name, act]): [string, CreateHandler] => [
+        name,
+        (ports) => async (event) => act(event, ports),
+      ]),
+    ),
+    environment: {},
+    definition: {
+      StartAt: 'Settle',
+      States: {
+        Settle: { Type: 'Wait', Seconds: 30, Next: 'Plan' },
+        Plan: {
+          Type: 'Task',
+          Resource: 'arn:aws:states:::lambda:invoke',
+          Parameters: { FunctionName: '${PlanFunctionArn}', 'Payload.$': '$' },
+          OutputPath: '$.Payload',
+          Next: 'Succeeded?',
+        },
+        'Succeeded?': {
+          Type: 'Choice',
+          Choices: [{ Variable: '$.outcome', StringEquals: 'Succeeded', Next: 'Ended' }],
+          Default: 'Ended badly',
+        },
+        Ended: { Type: 'Succeed' },
+        'Ended badly': { Type: 'Fail', ErrorPath: '$.outcome', CausePath: '$.reason' },
+      },
+    },
+  };
+}
+
+async function run(
+  scenario: string,
+  options: RunOptions & { functions?: Record<string, Act> } = {},
+): Promise<RunResult> {
+  const { functions, ...rest } = options;
+  return runScenario(loadScenario(scenario, 'test.yaml'), {
+    invariants: () => quiet,
+    product: productOf(functions),
+    ...rest,
+  });
+}
+
+const oneSet = `
+name: one-set
+runFor: 4h
+nodes: [{ name: idle, pool: build }, { pool: build, builds: [{ name: b, runsFor: 10m, startsAt: -5m }] }]
+pools: { build: {}, workload: { class: build } }
+timeline: [{ at: 1m, set: { imds_http_tokens: required } }]
+`;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test('a run gives the result that the contract describes, and nothing else', async () => {
+  const result = await run(oneSet);
+  expect(resultSchema.parse(result)).toEqual(result);
+  expect(result).toMatchObject({
+    outcome: 'Succeeded',
+    reason: 'nothing to it',
+    rollouts: [{ generation: 'abc', outcome: 'Succeeded', transitions: 4 }],
+    buildsLost: 0,
+    builds: [{ name: 'b', node: 'build-1', outcome: 'finished' }],
+    parameters: { imds_http_tokens: 'required' },
+    seed: 1,
+  });
+  expect(result.instances.map(({ node, pool }) => [node, pool])).toEqual([
+    ['idle', 'build'],
+    ['build-1', 'build'],
+  ]);
+  const [rollout] = result.rollouts;
+  expect(rollout?.compliantAt).toBe(rollout?.endedAt);
+});
+
+test('the run ends 30 minutes after the last change, or at runFor', async () => {
+  const { rollouts, virtualSeconds } = await run(oneSet);
+  const lastChange = Math.max(
+    300,
+    (Date.parse(rollouts[0]?.endedAt ?? '') - Date.parse('2026-03-02T09:00:00Z')) / 1000,
+  );
+  expect(virtualSeconds).toBeGreaterThanOrEqual(lastChange + 1_800);
+  expect(virtualSeconds).toBeLessThan(lastChange + 1_800 + 300);
+  expect((await run(oneSet.replace('4h', '3m'))).virtualSeconds).toBe(180);
+  expect((await run(oneSet, { until: 2 * minute })).virtualSeconds).toBe(120);
+});
+
+test('a reconcile that writes keeps the run going', async () => {
+  const writes: Act = (_event, { notices }) => notices.send({ type: 'still here', detail: {} });
+  expect((await run(oneSet, { functions: { reconcile: writes } })).virtualSeconds).toBe(4 * 3_600);
+});
+
+test('the same seed gives the same run, another seed another', async () => {
+  const first = await run(oneSet, { seed: 7 });
+  expect(await run(oneSet, { seed: 7 })).toEqual(first);
+  expect((await run(oneSet, { seed: 8 })).rollouts).not.toEqual(first.rollouts);
+});
+
+test('an outcome that ends in a Fail state is its Error, and a stop by hand is Aborted', async () => {
+  const refused = { outcome: 'Refused', reason: 'imds_http_tokens: Required' };
+  expect(await run(oneSet, { functions: { plan: () => refused } })).toMatchObject(refused);
+  const stopped = oneSet.replace('timeline: [', 'timeline: [{ at: 80s, stopExecution: true }, ');
+  expect(await run(stopped)).toMatchObject({ outcome: 'Aborted', rollouts: [{ outcome: 'Aborted' }] });
+  const broken = {
+    plan: (): never => {
+      throw new Error('no such thing');
+    },
+  };
+  expect(await run(oneSet, { functions: broken })).toMatchObject({
+    outcome: 'Failed',
+    reason: expect.stringContaining('no such thing') as unknown,
+  });
+});
+
+test('what a handler does without a timer takes no virtual time, however long the chain', async () => {
+  const deep = async (depth: number): Promise<void> => {
+    if (depth > 0) await deep(depth - 1);
+  };
+  const plan: Act = async (_event, { clock }) => {
+    const before = clock.now();
+    for (let round = 0; round < 50; round += 1) await deep(100);
+    return { outcome: 'Succeeded', reason: String(clock.now().getTime() - before.getTime()) };
+  };
+  const seen: string[] = [];
+  const onStep = ({ executions }: World): void => {
+    const [execution] = executions;
+    if (execution) seen.push(execution.status);
+  };
+  const result = await run(oneSet, { functions: { plan }, onStep });
+  expect(result.reason).toBe('0');
+  const [rollout] = result.rollouts;
+  expect(Date.parse(rollout?.endedAt ?? '') - Date.parse(rollout?.startedAt ?? '')).toBe(30_000);
+  expect(new Set(seen)).toEqual(new Set(['RUNNING', 'SUCCEEDED']));
+});
+
+test('entries of one moment play as written, and the steps of a person are in the audit', async () => {
+  const keys: (string | undefined)[] = [];
+  const twice = oneSet.replace(
+    'timeline: [',
+    'timeline: [{ at: 1m, set: { release: "3.24.10" } }, { at: 1m, unset: [release] }, { at: 1m, unset: [never_set] }, ',
+  );
+  await run(twice, {
+    until: 2 * minute,
+    invariants: (world) => {
+      world.onAudit(({ caller, api, target }) => {
+        if (caller.function === 'person') keys.push(`${api} ${String(target)}`);
+      });
+      return quiet;
+    },
+  });
+  expect(keys).toEqual([
+    'ssm:PutParameter /racks/demo/release',
+    'ssm:DeleteParameter /racks/demo/release',
+    'ssm:PutParameter /racks/demo/imds_http_tokens',
+  ]);
+});
+
+test('invariants are asked at every write, at most once for each other instant, and at the end', async () => {
+  const asked: string[] = [];
+  const result = await run(oneSet, {
+    functions: { plan: async (_event, { notices }) => notices.send({ type: 'told', detail: {} }) },
+    invariants: ({ clock }) => ({
+      check: () => {
+        asked.push(clock.now().toISOString());
+        return [];
+      },
+      atEnd: () => [{ invariant: '7 ends-well', at: clock.now().toISOString(), what: 'nothing held' }],
+    }),
+  });
+  expect(asked.length).toBeGreaterThan(10);
+  expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(4);
+  expect(result.violations).toMatchObject([{ invariant: '7 ends-well' }]);
+});
+
+test('time and environment are real again after a run, also after one that broke', async () => {
+  vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'DEBUG');
+  const before = { setTimeout, Date };
+  let during = '';
+  const breaks = run(oneSet, {
+    onStep: () => {
+      during = process.env['POWERTOOLS_LOG_LEVEL'] ?? '';
+      throw new Error('the view broke');
+    },
+  });
+  await expect(run(oneSet)).rejects.toThrow('one by one');
+  await expect(breaks).rejects.toThrow('the view broke');
+  expect(during).toBe('SILENT');
+  expect({ setTimeout, Date }).toEqual(before);
+  expect(process.env['POWERTOOLS_LOG_LEVEL']).toBe('DEBUG');
+  await run(oneSet);
+});
