@@ -1,36 +1,27 @@
 /** What a scenario expects: any subset of the result, and how the two differ, in words. */
-import type { Problem } from './check.ts';
+import { resultSchema } from '../run/result.ts';
+import { acceptedKeys } from './accepted-keys.ts';
+import type { Path, Problem } from './check.ts';
 import { suggest } from './suggest.ts';
 
 type Fields = Record<string, unknown>;
 
-/** The result's keys, so that a wrong one is refused when the scenario is read and not after hours of virtual time. */
-export const resultKeys = [
-  'outcome',
-  'reason',
-  'rollouts',
-  'instances',
-  'builds',
-  'buildsLost',
-  'held',
-  'classes',
-  'parameters',
-  'notices',
-  'calls',
-  'violations',
-  'virtualSeconds',
-  'seed',
-] as const;
-
-/** Keys that no result has. */
+/** Keys that no result has, refused when the scenario is read and not after hours of virtual time. */
 export function expectationProblems(expect: Fields | undefined): Problem[] {
-  return Object.keys(expect ?? {}).flatMap((key) => {
-    if ((resultKeys as readonly string[]).includes(key)) return [];
-    const near = suggest(key, resultKeys);
+  return unknownKeys(expect, []);
+}
+
+function unknownKeys(expected: unknown, path: Path): Problem[] {
+  if (Array.isArray(expected)) return expected.flatMap((item, index) => unknownKeys(item, [...path, index]));
+  if (!isFields(expected)) return [];
+  const accepted = acceptedKeys(resultSchema, path);
+  return Object.entries(expected).flatMap(([key, value]): Problem[] => {
+    // Where nothing is listed, any key is one: names of classes, APIs, parameters.
+    if (accepted.length === 0 || accepted.includes(key)) return unknownKeys(value, [...path, key]);
+    const near = suggest(key, accepted);
     const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
-    return [
-      { path: ['expect', key], what: `the result has no such key${hint}; it has ${resultKeys.join(', ')}` },
-    ];
+    const what = `the result has no such key${hint}; accepted: ${accepted.join(', ')}`;
+    return [{ path: ['expect', ...path, key], what }];
   });
 }
 

@@ -206,11 +206,23 @@ describe('what is wrong with a scenario', () => {
     [
       'expect: {outcom: Succeeded}',
       expect.stringMatching(
-        /^3:10: expect\.outcom: the result has no such key \(did you mean outcome\?\); it has /,
+        /^3:10: expect\.outcom: the result has no such key \(did you mean outcome\?\); accepted: outcome, reason, /,
       ),
     ],
   ])('%s', (line, message) => {
     expect(problems(`${head}${line}\n`).map((problem) => problem.replace('x.yaml:', ''))).toEqual([message]);
+  });
+
+  it('refuses keys that no result has, at any depth', () => {
+    expect(
+      problems(`${head}expect: {builds: [{name: b, outcom: finished}], classes: {build: {owner: x}}}`),
+    ).toEqual([
+      expect.stringMatching(/^x\.yaml:3:29: expect\.builds\[0\]\.outcom: .*did you mean outcome\?/),
+      expect.stringMatching(/^x\.yaml:3:67: expect\.classes\.build\.owner: .*did you mean owners\?/),
+    ]);
+    expect(problems(`${head}expect: {calls: {"ec2:DescribeInstances": {errors: 0}}, notices: []}`)).toEqual(
+      [],
+    );
   });
 
   it('refuses functions and APIs that it does not know', () => {
