@@ -1,0 +1,75 @@
+/** What people and neighbours do to the cluster. */
+import { deleteClaim, type Karpenter } from './karpenter.ts';
+import type { Kubelets } from './kubelets.ts';
+import type { Lifecycle } from './lifecycle.ts';
+
+export interface Hands {
+  /** `kubectl delete node`: Karpenter's finalizer makes it a drain, and the instance ends by `hand`. */
+  removeNode(node: string): void;
+  /** Its kubelet stops answering; after five minutes its pods are evicted. */
+  nodeNotReady(node: string): void;
+  /** Another scenario's repair: the kubelet answers again. */
+  nodeReady(node: string): void;
+  /** A spot interruption: drained at once, and gone after two minutes in any case. */
+  interrupt(node: string): void;
+  stopKarpenter(milliseconds: number): void;
+  /** A controller of the next hash version takes over: at once, or when a stopped one starts again. */
+  upgradeHashVersion(): void;
+  /** A NodeClaim of the pool that is still on its way, as for a pending pod. Its name; undefined over the limits. */
+  launchNode(pool: string): string | undefined;
+}
+
+/** How long an upgraded controller takes to become the leader. */
+const restartMs = 15_000;
+const interruptionMs = 2 * 60_000;
+
+export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle: Lifecycle): Hands {
+  const { world, process } = karpenter;
+  const { store, clock, machines } = world;
+
+  function existing(node: string): void {
+    if (store.get('Node', node) === undefined) throw new Error(`The cluster has no node ${node}`);
+  }
+
+  return {
+    removeNode: (node) => {
+      existing(node);
+      store.delete('Node', node);
+    },
+    nodeNotReady: (node) => {
+      existing(node);
+      kubelets.setReady(node, false);
+    },
+    nodeReady: (node) => {
+      existing(node);
+      kubelets.setReady(node, true);
+    },
+    interrupt: (name) => {
+      existing(name);
+      const node = store.get('Node', name);
+      const claim = node && store.claimOf(node);
+      const instanceId = node?.spec.providerID?.split('/').at(-1) ?? '';
+      // Karpenter reads the notice from its queue; without it, only the two minutes count.
+      if (claim !== undefined && process.running) deleteClaim(karpenter, claim, 'interruption');
+      clock.after(interruptionMs, () => {
+        if (machines.get(instanceId) !== undefined) machines.terminate(instanceId, 'interruption');
+        for (const pod of [...store.podsOn(name)]) {
+          kubelets.lose(pod.metadata.name, 'interruption', `${name} was interrupted by EC2`);
+        }
+        if (store.get('Node', name) !== undefined) kubelets.setReady(name, false);
+      });
+    },
+    stopKarpenter: (milliseconds) => {
+      process.stop(milliseconds);
+    },
+    upgradeHashVersion: () => {
+      karpenter.hashVersion += 1;
+      if (process.running) process.stop(restartMs);
+    },
+    launchNode: (poolName) => {
+      const pool = store.get('NodePool', poolName);
+      if (pool === undefined) throw new Error(`The cluster has no NodePool ${poolName}`);
+      return lifecycle.createClaim(pool);
+    },
+  };
+}

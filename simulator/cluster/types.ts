@@ -1,0 +1,126 @@
+/** What a scenario can put into the cluster, and how its Karpenter behaves. */
+import type { BuildReport, Chance, EndedBy, Gate, Machines, VirtualClock } from '../parts.ts';
+import type { Store } from './store.ts';
+
+export interface KarpenterSettings {
+  /** From the CreateFleet call until the NodeClaim is Launched. */
+  launchMs: number;
+  /** From Launched until the Node registers. */
+  registerMs: number;
+  /** From Registered until Initialized. */
+  initializeMs: number;
+  /** `none`: CreateFleet finds no capacity; `afterMs`: none until so long after the start. */
+  capacity: 'ok' | 'none' | { afterMs: number };
+  /**
+   * Milliseconds until the class is Ready at a new generation. `never`: Ready=False at each generation whose spec
+   * is not the one of the start (a service control policy that refuses the new options does not refuse the old).
+   */
+  classReady: number | 'never';
+}
+
+export interface ClusterOptions {
+  name: string;
+  clock: VirtualClock;
+  chance: Chance;
+  machines: Machines;
+  gate: Gate;
+  karpenter: KarpenterSettings;
+  /** Fixes how long a binding is in flight; by chance (20–400 ms) without. */
+  bindingLagMs?: number;
+}
+
+export interface MetadataFields {
+  httpTokens?: 'optional' | 'required';
+  httpPutResponseHopLimit?: number;
+  httpEndpoint?: 'enabled' | 'disabled';
+}
+
+export interface ClassSpec extends MetadataFields {
+  owners?: readonly {
+    manager: string;
+    fields: readonly string[];
+    /** `Apply`: server-side apply, the default; `Update`: client-side apply, Helm 3, kubectl edit. */
+    operation?: 'Apply' | 'Update';
+  }[];
+}
+
+export interface PoolSpec {
+  class: string;
+  limits?: { cpu?: number; nodes?: number };
+  /** Karpenter's own; `[{nodes: "10%"}]` without. */
+  budgets?: readonly { nodes: string; schedule?: string; duration?: string; reasons?: readonly string[] }[];
+  /** null: Never. */
+  consolidateAfterMs: number | null;
+  /** 720 h without; null: Never. */
+  expireAfterMs?: number | null;
+  terminationGracePeriodMs?: number | null;
+  /** A static pool keeps so many nodes. */
+  replicas?: number | null;
+  /** Whether its nodes carry the label and taint of build nodes; without, only those of the pool `build`. */
+  builds?: boolean;
+}
+
+export interface NodeSpec extends MetadataFields {
+  name?: string;
+  pool: string;
+  /** 4 without. */
+  cpu?: number;
+  /** Same as httpPutResponseHopLimit. */
+  hopLimit?: number;
+  doNotDisrupt?: boolean;
+  ready?: boolean;
+}
+
+export interface PodSpec {
+  name: string;
+  node: string;
+  /** The owner's kind; null or absent: nobody. */
+  ownedBy?: string | null;
+  cpu?: number;
+  hostNetwork?: boolean;
+  /** The PodDisruptionBudget that covers it. */
+  pdb?: string | null;
+  /** false: the budget allows no eviction (one is made where none is named). */
+  evictable?: boolean;
+  /** The pod's own annotation. */
+  doNotDisrupt?: boolean;
+  labels?: Record<string, string>;
+}
+
+export interface BuildSpec {
+  name: string;
+  /** Bound and running there; without, a Pending Build appears. */
+  node?: string;
+  runsForMs: number;
+  startedAgoMs?: number;
+  cpu?: number;
+  usesImds?: 'none' | 'v1' | 'v2-pod' | 'v2-nested';
+  /** Counted from the start of the Build; half-way without. */
+  usesImdsAtMs?: number;
+  labels?: Record<string, string>;
+}
+
+/** What took a pod away: a disruption of Karpenter's by method, or something that no rollout sets off. */
+export type LostTo = EndedBy | 'notReady';
+
+/** A BuildReport, and for a lost Build what took it: the invariants tell disruptions of a rollout from others. */
+export interface SimulatedBuildReport extends BuildReport {
+  lostTo?: LostTo;
+  /** ISO 8601; absent while it is unfinished. */
+  endedAt?: string;
+}
+
+/** What every part of the cluster shares. */
+export interface World {
+  readonly name: string;
+  readonly clock: VirtualClock;
+  readonly chance: Chance;
+  readonly machines: Machines;
+  readonly store: Store;
+  readonly settings: KarpenterSettings;
+  readonly startedAt: number;
+}
+
+export function now(world: World): number {
+  return world.clock.now().getTime();
+}
