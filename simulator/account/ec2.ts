@@ -35,6 +35,7 @@ export interface SimulatedEc2 {
   stop(instanceId: string): void;
   /** Every instance that there ever was, in the order of launch. */
   history: readonly MachineHistory[];
+  historyOf(instanceId: string): MachineHistory | undefined;
   /** Milliseconds since the epoch of the last launch, end, change or change of state. */
   changedAt(): number;
 }
@@ -239,6 +240,7 @@ export function createEc2(
     machines,
     port,
     history,
+    historyOf: (id) => byId.get(id),
     changedAt: () => changedAt,
     begin() {
       for (const machine of history) {

@@ -88,7 +88,7 @@ function ended({ account, cluster, clock }: World, timeline: Timeline): boolean 
   const now = clock.now().getTime();
   return (
     timeline.played() &&
-    now - Math.max(account.changedAt(), cluster.changedAt()) >= quietFor &&
+    now - Math.max(account.changedAt(), cluster.changedAt().getTime()) >= quietFor &&
     !account.busy() &&
     !cluster.busy() &&
     cluster.builds().every(({ outcome }) => outcome !== 'running')

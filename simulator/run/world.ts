@@ -5,6 +5,7 @@ import { createAccount, type Account, type CreateHandler } from '../account/acco
 import { createChance } from '../account/chance.ts';
 import type { RunningClock } from '../account/clock.ts';
 import type { WrittenDefinition } from '../account/definition.ts';
+import type { SimulatedEc2 } from '../account/ec2.ts';
 import type { ExecutionRecord } from '../account/execution.ts';
 import { createGate } from '../account/gate.ts';
 import { createSimulatedCluster, type SimulatedCluster } from '../cluster/cluster.ts';
@@ -20,13 +21,19 @@ export interface Product {
   environment: Record<string, string>;
 }
 
+/** The cluster, and what only the account remembers of it. */
+export interface WatchedCluster extends SimulatedCluster {
+  /** The node that an instance is, or was; undefined where it never registered. */
+  nodeOf(instanceId: string): string | undefined;
+}
+
 /** Everything there is, for views and invariants: to look at, not to change. */
 export interface World {
   scenario: Scenario;
   clock: RunningClock;
   startedAt: Date;
   account: Account;
-  cluster: SimulatedCluster;
+  cluster: WatchedCluster;
   executions: readonly ExecutionRecord[];
   /** Every call so far; `onAudit` tells of each as it happens. */
   audit: readonly AuditEntry[];
@@ -82,7 +89,7 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     clock,
     startedAt,
     account,
-    cluster,
+    cluster: { ...cluster, nodeOf: (id) => nodeOf(account.ec2, id) },
     executions: account.stepFunctions.executions,
     audit: gate.audit,
     onAudit: (listener) => {
@@ -90,6 +97,12 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     },
     calls: gate.calls,
   };
+}
+
+/** Karpenter tags an instance with the name of its node once that has registered; tags outlive the objects. */
+function nodeOf(ec2: SimulatedEc2, id: string): string | undefined {
+  const tags = ec2.historyOf(id)?.instance.tags;
+  return tags?.['karpenter.sh/nodeclaim'] === undefined ? undefined : tags['Name'];
 }
 
 function karpenterOf({ karpenter }: Scenario): KarpenterSettings {
