@@ -18,7 +18,8 @@ export interface Signs {
 /** What a node to be replaced waits for, in words; the most particular cause first. */
 export function waitsFor(node: BuildNode, signs: Signs, now: Date): string {
   if (node.builds.length > 0) return `Build ${node.builds.join(', ')}`;
-  if (node.hold?.before.doNotDisrupt === 'true') return `its own annotation ${DO_NOT_DISRUPT}, which is not ours`;
+  if (node.hold?.before.doNotDisrupt === 'true')
+    return `its own annotation ${DO_NOT_DISRUPT}, which is not ours`;
   const blocking = node.pods.map((pod) => blockedBy(pod, signs.budgets)).find((why) => why !== undefined);
   return blocking ?? saidByKarpenter(node, signs.events, now) ?? 'Karpenter, within its budgets';
 }
@@ -27,7 +28,9 @@ function blockedBy(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | 
   const value = pod.metadata.annotations?.[POD_DO_NOT_DISRUPT];
   if (value !== undefined) return `pod ${podName(pod)}, which is annotated ${POD_DO_NOT_DISRUPT}`;
   const budget = budgets.find((each) => covers(each, pod) && each.status?.disruptionsAllowed === 0);
-  return budget && `PodDisruptionBudget ${budget.metadata.name}, which allows no eviction of pod ${podName(pod)}`;
+  return (
+    budget && `PodDisruptionBudget ${budget.metadata.name}, which allows no eviction of pod ${podName(pod)}`
+  );
 }
 
 function covers(budget: PodDisruptionBudget, pod: Pod): boolean {

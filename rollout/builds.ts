@@ -56,7 +56,8 @@ export function tolerates(pod: Pod, taints: readonly Taint[]): boolean {
 type Allowed = (requirement: NodeSelectorRequirement) => boolean;
 
 /** Labels that Karpenter or the cloud gives every node, whatever the pool says of them. */
-const WELL_KNOWN = /^(?:kubernetes\.io|node\.kubernetes\.io|topology\.kubernetes\.io|topology\.k8s\.aws|karpenter\.sh|karpenter\.k8s\.aws)\//;
+const WELL_KNOWN =
+  /^(?:kubernetes\.io|node\.kubernetes\.io|topology\.kubernetes\.io|topology\.k8s\.aws|karpenter\.sh|karpenter\.k8s\.aws)\//;
 
 function poolAllows(pool: NodePool): Allowed {
   const { metadata, spec } = pool.spec.template;
@@ -91,7 +92,8 @@ function matches({ operator, values = [] }: NodeSelectorRequirement, label: stri
 /** Node selector and required node affinity: the selector's labels all, and of the affinity's terms any. */
 function selects(pod: Pod, allows: Allowed): boolean {
   const selector = Object.entries(pod.spec.nodeSelector ?? {});
-  const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const terms =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   const termAllows = ({ matchExpressions = [] }: NodeSelectorTerm): boolean => matchExpressions.every(allows);
   return (
     selector.every(([key, value]) => allows({ key, operator: 'In', values: [value] })) &&
@@ -126,7 +128,10 @@ function hasRoom(pod: Pod, node: Node, others: readonly Pod[]): boolean {
 }
 
 const requested = (pod: Pod, resource: string): number =>
-  (pod.spec.containers ?? []).reduce((sum, { resources }) => sum + quantity(resources?.requests?.[resource] ?? '0'), 0);
+  (pod.spec.containers ?? []).reduce(
+    (sum, { resources }) => sum + quantity(resources?.requests?.[resource] ?? '0'),
+    0,
+  );
 
 const FACTORS: Record<string, number> = {
   n: 1e-9,

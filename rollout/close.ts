@@ -17,7 +17,7 @@ import { isKey } from './parameters.ts';
 import { phaseOf } from './phase.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
-import type { Options, Outcome, RolloutRecord } from './record.ts';
+import { REASON_LENGTH, type Options, type Outcome, type RolloutRecord } from './record.ts';
 import { authoredKeys, makeReport, type Report } from './report.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
 import { isToBeReplaced, table, verdictOf, type Wanted } from './table.ts';
@@ -44,7 +44,7 @@ const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
 };
 
 /** How long a Lambda of an execution may outlive it: the longest function time-out. */
-const LONGEST_FUNCTION_MS = 120_000;
+export const LONGEST_FUNCTION_MS = 120_000;
 
 interface Tidied {
   ground?: Ground;
@@ -72,9 +72,16 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
   }
   const scope = WRITES[ending.outcome];
   const tidied =
-    registration !== undefined && scope === 'all' ? await tidy(ports, ending, registration, others, record) : UNTOUCHED;
+    registration !== undefined && scope === 'all'
+      ? await tidy(ports, ending, registration, others, record)
+      : UNTOUCHED;
   if (ending.unlessCompliant !== undefined && !isStillCompliant(ending, tidied)) {
-    return { ...ending.unlessCompliant, next: 'look', lookAgainIn: 1, waitsFor: 'an instance is no longer known to be right' };
+    return {
+      ...ending.unlessCompliant,
+      next: 'look',
+      lookAgainIn: 1,
+      waitsFor: 'an instance is no longer known to be right',
+    };
   }
   await writeJournal(ports, ending, 'conclude', tidied.entries);
   const named: Concluding = { ...ending, reason: withNames(ending.reason, tidied) };
@@ -83,7 +90,10 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
   if (scope === 'reportOnly') return named;
   await tell(ports, named, registration, tidied, report);
   if (registration !== undefined) {
-    await ports.records.write(ending.rack, remembered(record, named, stored, tidied, report, ports.clock.now()));
+    await ports.records.write(
+      ending.rack,
+      remembered(record, named, stored, tidied, report, ports.clock.now()),
+    );
     await releaseTurn(ports, registration, others, ending.execution);
   }
   return named;
@@ -100,7 +110,11 @@ async function releaseTurn(
   await endTurn(read.ground.cluster, read.ground.nodeClass.metadata.name, execution, ports.clock.now());
 }
 
-async function readGroundOrNothing(ports: ClosePorts, registration: Registration, others: readonly Registration[]) {
+async function readGroundOrNothing(
+  ports: ClosePorts,
+  registration: Registration,
+  others: readonly Registration[],
+) {
   try {
     return await readGround(ports, registration, others);
   } catch (error) {
@@ -127,12 +141,18 @@ async function tidy(
     if (holder !== undefined && holder.execution !== ending.execution) return { ...UNTOUCHED, ground };
     return await tidyGround(ports, ending, ground, record);
   } catch (error) {
-    if (ending.outcome === 'Failed' && error instanceof TransientError) return { ...UNTOUCHED, held: await heldByEvidence(ports, ending) };
+    if (ending.outcome === 'Failed' && error instanceof TransientError)
+      return { ...UNTOUCHED, held: await heldByEvidence(ports, ending) };
     throw error;
   }
 }
 
-async function tidyGround(ports: ClosePorts, ending: Concluding, ground: Ground, record: RolloutRecord): Promise<Tidied> {
+async function tidyGround(
+  ports: ClosePorts,
+  ending: Concluding,
+  ground: Ground,
+  record: RolloutRecord,
+): Promise<Tidied> {
   const decision = decide(await ports.parameters.list(ending.rack), true);
   const isSelected = selectorOf(decision.kind === 'asks' ? decision.policy : {});
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, isSelected);
@@ -146,7 +166,11 @@ async function tidyGround(ports: ClosePorts, ending: Concluding, ground: Ground,
   });
   const kept = await keep(ports, { tryPatch }, duePatches(wanted, ending.execution, now));
   if (ending.outcome === 'Succeeded' && (ending.restoring?.length ?? 0) > 0) {
-    await handBack(ground, ending.restoring ?? [], tryPatch);
+    await handBack(
+      ground,
+      ending.restoring ?? [],
+      Object.keys(ending.target ?? {}).length > (ending.restoring?.length ?? 0),
+    );
   }
   const [events, budgets] = await Promise.all([
     ground.cluster.list('Event'),
@@ -184,14 +208,17 @@ function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
   const patchedAt = ending.unlessCompliant?.patchedAt;
   return fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
-    .map((node) => verdictOf(node, ending.target ?? {}, patchedAt === undefined ? undefined : new Date(patchedAt)))
+    .map((node) =>
+      verdictOf(node, ending.target ?? {}, patchedAt === undefined ? undefined : new Date(patchedAt)),
+    )
     .every((verdict) => verdict !== 'wrong' && verdict !== 'unknown');
 }
 
 /** What the execution's own evidence says is held, where the cluster does not answer. */
 async function heldByEvidence(ports: ClosePorts, ending: Concluding): Promise<Tidied['held']> {
   const last = new Map<string, Extract<Entry, { what: 'hold' }>>();
-  for (const entry of await readJournal(ports, ending)) if (entry.what === 'hold') last.set(entry.node, entry);
+  for (const entry of await readJournal(ports, ending))
+    if (entry.what === 'hold') last.set(entry.node, entry);
   return [...last.values()]
     .filter((entry) => entry.protected || entry.cordoned)
     .map(({ node, why }) => ({ node, why: `${why}, as far as is known: the cluster did not answer` }));
@@ -199,7 +226,9 @@ async function heldByEvidence(ports: ClosePorts, ending: Concluding): Promise<Ti
 
 function withNames(reason: string, { held, fleet }: Tidied): string {
   if (held.length === 0) return reason;
-  const right = new Set((fleet?.nodes ?? []).filter((node) => isToBeReplaced(node, undefined)).map(({ name }) => name));
+  const right = new Set(
+    (fleet?.nodes ?? []).filter((node) => isToBeReplaced(node, undefined)).map(({ name }) => name),
+  );
   const drifted = held.every(({ node }) => right.has(node)) ? 'waiting to be replaced' : 'held';
   return `${reason}; ${drifted}: ${few(held.map(({ node, why }) => `${node} (waits for ${why})`))}`;
 }
@@ -212,7 +241,10 @@ async function writeReport(
   { fleet, held }: Tidied,
 ): Promise<{ key: string; sha256: string }> {
   const histories = await Promise.all(
-    authoredKeys(parameters).map(async (key) => [key, (await ports.parameters.history(ending.rack, key)).at(-1)?.lastModifiedUser] as const),
+    authoredKeys(parameters).map(
+      async (key) =>
+        [key, (await ports.parameters.history(ending.rack, key)).at(-1)?.lastModifiedUser] as const,
+    ),
   );
   const report: Report = makeReport({
     ending,
@@ -243,7 +275,11 @@ async function tell(
       type: outcome === 'Succeeded' || outcome === 'Withdrawn' ? 'Normal' : 'Warning',
       reason: `ImdsRollout${outcome}`,
       message: `${execution}: ${reason}`,
-      regarding: { kind: 'EC2NodeClass', name: ground.nodeClass.metadata.name, uid: ground.nodeClass.metadata.uid },
+      regarding: {
+        kind: 'EC2NodeClass',
+        name: ground.nodeClass.metadata.name,
+        uid: ground.nodeClass.metadata.uid,
+      },
     });
   }
   await ports.notices.send({
@@ -279,16 +315,20 @@ function remembered(
     ...(takingBack !== undefined && { takingBack }),
   };
   const given = ending.outcome === 'Succeeded' ? (ending.restoring ?? []) : [];
-  const outlived = record.takenOverAt !== undefined && now.getTime() - new Date(record.takenOverAt).getTime() < LONGEST_FUNCTION_MS;
+  const outlived =
+    record.takenOverAt !== undefined &&
+    now.getTime() - new Date(record.takenOverAt).getTime() < LONGEST_FUNCTION_MS;
   const touched = WRITES[ending.outcome] === 'all';
   return {
     ...rest,
     ...(!over && underway),
-    baseline: Object.fromEntries(Object.entries(baseline).filter(([option]) => !given.some((each) => each === option))),
+    baseline: Object.fromEntries(
+      Object.entries(baseline).filter(([option]) => !given.some((each) => each === option)),
+    ),
     holdsMayExist: touched ? !known || held.length > 0 || outlived : record.holdsMayExist,
     last: {
       outcome: ending.outcome,
-      reason: ending.reason.slice(0, 1000),
+      reason: ending.reason.slice(0, REASON_LENGTH),
       execution: ending.execution,
       endedAt: now.toISOString(),
       ...(ending.generation !== undefined && { generation: ending.generation }),

@@ -41,11 +41,17 @@ const isOn = (stored: Stored, key: 'karpenter_enabled' | 'build_node_enabled'): 
  * baseline is still to be restored), no policy is.
  */
 export function decide(list: readonly StoredParameter[], owns: boolean): Decision {
-  const stored: Stored = Object.fromEntries(list.filter(({ key }) => isKey(key)).map((each) => [each.key, each]));
+  const stored: Stored = Object.fromEntries(
+    list.filter(({ key }) => isKey(key)).map((each) => [each.key, each]),
+  );
   const everAsked = IMDS_KEYS.some((key) => stored[key] !== undefined);
   const off = (['karpenter_enabled', 'build_node_enabled'] as const).filter((key) => !isOn(stored, key));
   if (off.length > 0) {
-    return { kind: 'inert', why: `${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} not exactly "true"`, everAsked };
+    return {
+      kind: 'inert',
+      why: `${off.join(' and ')} ${off.length > 1 ? 'are' : 'is'} not exactly "true"`,
+      everAsked,
+    };
   }
 
   const refusals: string[] = [];
@@ -72,9 +78,12 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
     ...(tokens && { httpTokens: tokens.source }),
     ...(limit && { httpPutResponseHopLimit: limit.source }),
   };
-  if (refusals.length === 0 && Object.keys(ask).length === 0 && !owns) return { kind: 'asksNothing', everAsked };
+  if (refusals.length === 0 && Object.keys(ask).length === 0 && !owns)
+    return { kind: 'asksNothing', everAsked };
   const policy = readPolicy(stored, used);
-  return refusals.length > 0 ? { kind: 'refused', refusals } : { kind: 'asks', ask, sources, policy, notices };
+  return refusals.length > 0
+    ? { kind: 'refused', refusals }
+    : { kind: 'asks', ask, sources, policy, notices };
 }
 
 type Value<K extends Key> = Extract<ReturnType<(typeof parameters)[K]['read']>, { ok: true }>['value'];
@@ -86,7 +95,9 @@ function reader(stored: Stored, refusals: string[]): Used {
     const parameter = stored[key];
     if (parameter === undefined) return undefined;
     if (parameter.type !== 'String') {
-      refusals.push(`${key} is of type ${parameter.type}; accepted is a String with ${parameters[key].accepted}`);
+      refusals.push(
+        `${key} is of type ${parameter.type}; accepted is a String with ${parameters[key].accepted}`,
+      );
       return undefined;
     }
     const read = parameters[key].read(parameter.value);
@@ -98,10 +109,13 @@ function reader(stored: Stored, refusals: string[]): Used {
 
 /** Why the build parameters do not count on this rack, if they do not. */
 function buildParametersIgnored(stored: Stored, used: Used): string[] {
-  const set = (['karpenter_build_imds_tokens', 'karpenter_build_imds_hop_limit'] as const).filter((key) => stored[key]);
+  const set = (['karpenter_build_imds_tokens', 'karpenter_build_imds_hop_limit'] as const).filter(
+    (key) => stored[key],
+  );
   if (set.length === 0) return [];
   const provider = used('provider') ?? 'aws';
-  if (provider !== 'aws') return [`${set.join(' and ')} ignored: provider is ${JSON.stringify(provider)}, not "aws"`];
+  if (provider !== 'aws')
+    return [`${set.join(' and ')} ignored: provider is ${JSON.stringify(provider)}, not "aws"`];
   const release = used('release') ?? { supported: true };
   return release.supported
     ? []

@@ -48,7 +48,8 @@ export interface Fleet {
 export const instanceIdOf = (providerID: string | undefined): string | undefined =>
   /^[a-z-]+:\/\/\/[^/]+\/(i-[0-9a-f]+)$/.exec(providerID ?? '')?.[1];
 
-const condition = (claim: NodeClaim, type: string) => claim.status?.conditions?.find((each) => each.type === type);
+const condition = (claim: NodeClaim, type: string) =>
+  claim.status?.conditions?.find((each) => each.type === type);
 
 export const isDrifted = (claim: NodeClaim): boolean => condition(claim, 'Drifted')?.status === 'True';
 export const driftReason = (claim: NodeClaim): string | undefined => condition(claim, 'Drifted')?.reason;
@@ -79,7 +80,9 @@ export async function readFleet(
   const { claims, nodes } = await listNodes({ cluster, nodeClass, pool });
   const podsListedAt = ports.clock.now();
   const pods = await cluster.list('Pod');
-  const instanceIds = claims.map(({ status }) => instanceIdOf(status?.providerID)).filter((id) => id !== undefined);
+  const instanceIds = claims
+    .map(({ status }) => instanceIdOf(status?.providerID))
+    .filter((id) => id !== undefined);
   const instances = await findInstances(ports.instances, {
     cluster: registration.cluster,
     nodeClass: nodeClass.metadata.name,
@@ -101,7 +104,11 @@ interface Listed {
   pool: NodePool;
 }
 
-async function listNodes({ cluster, nodeClass, pool }: Listed): Promise<{ claims: NodeClaim[]; nodes: Node[] }> {
+async function listNodes({
+  cluster,
+  nodeClass,
+  pool,
+}: Listed): Promise<{ claims: NodeClaim[]; nodes: Node[] }> {
   const claims = (await cluster.list('NodeClaim')).filter((claim) =>
     isBuildClaim(claim, pool.metadata.name, nodeClass.metadata.name),
   );
@@ -165,18 +172,16 @@ function join(read: Read, nodeClass: EC2NodeClass, isSelected: Selector): BuildN
   const unclaimed = read.instances.filter(({ instanceId }) => !claimed.has(instanceId));
   return [
     ...fromClaims,
-    ...unclaimed.map(
-      (instance): BuildNode => ({
-        name: instance.instanceId,
-        instance,
-        instanceId: instance.instanceId,
-        pods: [],
-        builds: [],
-        hash: 'unsettled',
-        drifted: false,
-        leaving: instance.state === 'shutting-down',
-      }),
-    ),
+    ...unclaimed.map((instance): BuildNode => ({
+      name: instance.instanceId,
+      instance,
+      instanceId: instance.instanceId,
+      pods: [],
+      builds: [],
+      hash: 'unsettled',
+      drifted: false,
+      leaving: instance.state === 'shutting-down',
+    })),
   ];
 }
 

@@ -10,10 +10,12 @@ export interface Ground {
 }
 
 /** `gone`: pool or class vanished; `refused`: what is there must not be written. Both say why by name. */
-export type GroundRead = { kind: 'found'; ground: Ground } | { kind: 'gone' | 'refused'; why: string; cluster?: Cluster };
+export type GroundRead =
+  { kind: 'found'; ground: Ground } | { kind: 'gone' | 'refused'; why: string; cluster?: Cluster };
 
 const refersTo = (pool: NodePool, nodeClass: string): boolean =>
-  pool.spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' && pool.spec.template.spec.nodeClassRef.name === nodeClass;
+  pool.spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' &&
+  pool.spec.template.spec.nodeClassRef.name === nodeClass;
 
 export async function registrationOf(
   ports: { records: Records },
@@ -34,7 +36,8 @@ export async function readGround(
   const pools = await cluster.list('NodePool');
   const pool = pools.find(({ metadata }) => metadata.name === registration.nodePool);
   const where = `in cluster ${registration.cluster}`;
-  if (pool === undefined) return { kind: 'gone', why: `there is no NodePool ${registration.nodePool} ${where}`, cluster };
+  if (pool === undefined)
+    return { kind: 'gone', why: `there is no NodePool ${registration.nodePool} ${where}`, cluster };
   const { kind, name } = pool.spec.template.spec.nodeClassRef;
   if (kind !== 'EC2NodeClass') {
     return {
@@ -44,16 +47,21 @@ export async function readGround(
     };
   }
   const nodeClass = await cluster.get('EC2NodeClass', name);
-  if (nodeClass === undefined) return { kind: 'gone', why: `there is no EC2NodeClass ${name} ${where}`, cluster };
+  if (nodeClass === undefined)
+    return { kind: 'gone', why: `there is no EC2NodeClass ${name} ${where}`, cluster };
   const refusal =
-    sharedClass(pools, pool, name) ?? classOfAnotherRack(pools, registration, others, name) ?? noHeadroom(pool);
+    sharedClass(pools, pool, name) ??
+    classOfAnotherRack(pools, registration, others, name) ??
+    noHeadroom(pool);
   return refusal === undefined
     ? { kind: 'found', ground: { registration, cluster, pool, nodeClass } }
     : { kind: 'refused', why: refusal, cluster };
 }
 
 function sharedClass(pools: readonly NodePool[], pool: NodePool, nodeClass: string): string | undefined {
-  const sharing = pools.filter((other) => other !== pool && refersTo(other, nodeClass)).map(({ metadata }) => metadata.name);
+  const sharing = pools
+    .filter((other) => other !== pool && refersTo(other, nodeClass))
+    .map(({ metadata }) => metadata.name);
   return sharing.length === 0
     ? undefined
     : `EC2NodeClass ${nodeClass} is also used by NodePool ${sharing.join(', ')}, whose nodes must not change: give NodePool ${pool.metadata.name} a class of its own`;
@@ -67,7 +75,11 @@ function classOfAnotherRack(
 ): string | undefined {
   const owner = others.find(
     ({ cluster, nodePool }) =>
-      cluster === mine.cluster && pools.some(({ metadata, spec }) => metadata.name === nodePool && refersTo({ metadata, spec, kind: 'NodePool' }, nodeClass)),
+      cluster === mine.cluster &&
+      pools.some(
+        ({ metadata, spec }) =>
+          metadata.name === nodePool && refersTo({ metadata, spec, kind: 'NodePool' }, nodeClass),
+      ),
   );
   return owner && `EC2NodeClass ${nodeClass} belongs to rack ${owner.rack}: one class belongs to one rack`;
 }

@@ -64,7 +64,12 @@ export function writes({ cluster }: Ground, check: () => Promise<void>): Pick<Gu
         await cluster.patch(kind, name, patch);
         return true;
       } catch (error) {
-        if (error instanceof ConflictError || error instanceof NotFoundError || error instanceof TransientError) return false;
+        if (
+          error instanceof ConflictError ||
+          error instanceof NotFoundError ||
+          error instanceof TransientError
+        )
+          return false;
         throw error;
       }
     },

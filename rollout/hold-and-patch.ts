@@ -1,4 +1,5 @@
 /** Hold and patch: take the Lease, remember, protect every build node, then patch the class. */
+import { TransientError } from './errors.ts';
 import { readNodes } from './fleet.ts';
 import { sharedNow } from './ground.ts';
 import { PROTECT } from './hold.ts';
@@ -21,15 +22,21 @@ export const holdAndPatchStep = (ports: PatchPorts, state: Rolling): Promise<Rol
 async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
   const { state, ground } = running;
   const turn = await takeTurn(ports, ground.cluster, ground.nodeClass.metadata.name, state);
-  if (turn.kind === 'newer') return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
+  if (turn.kind === 'newer')
+    return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
   if (turn.kind === 'same') return conclude(state, 'NothingToDo', `already rolled out by ${turn.holder}`);
   const record = remember(running, ports.clock.now().toISOString(), turn.kind === 'taken');
   await writeRecord(ports, state.rack, running.record, record);
 
   const holds = await protectAll(ports, running, 'before the class is patched');
   await writeJournal(ports, state, 'hold', holds.entries);
+  if (holds.entries.length === 0 && holds.left > 0) {
+    throw new TransientError(
+      `none of ${String(holds.left)} build nodes could be protected: the class is not patched before all are`,
+    );
+  }
   // The class is patched only by a call that found everything protected.
-  if (holds.entries.length > 0 || holds.left > 0) return { ...state, next: again(state), lookAgainIn: 1 };
+  if (holds.entries.length > 0) return { ...state, next: again(state), lookAgainIn: 1 };
   if (state.policy.strategy === 'immediate' && state.modifiedAll !== true && state.takingBack === undefined) {
     return { ...state, next: 'modify-stragglers', lookAgainIn: 0 };
   }
@@ -37,7 +44,8 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
 }
 
 /** A rollout that takes back does so through its own task, which the console shows. */
-const again = (state: Rolling): Rolling['next'] => (state.takingBack === undefined ? 'hold-and-patch' : 'take-back');
+const again = (state: Rolling): Rolling['next'] =>
+  state.takingBack === undefined ? 'hold-and-patch' : 'take-back';
 
 /** What must be on record before anything is held: that holds may exist, for what, and what the class said before. */
 function remember({ state, ground, record }: Running, now: string, taken: boolean): RolloutRecord {
@@ -58,7 +66,10 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
     ...(!taken && record.takenOverAt !== undefined && { takenOverAt: record.takenOverAt }),
     ...(record.last && { last: record.last }),
     baseline: { ...pick(classOptions(ground.nodeClass), owned(state.target)), ...baselineOf(record, uid) },
-    ask: pick(state.target, owned(state.target).filter((option) => !state.restoring.includes(option))),
+    ask: pick(
+      state.target,
+      owned(state.target).filter((option) => !state.restoring.includes(option)),
+    ),
     generation: state.generation,
     // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
     ...(record.generation === state.generation && record.classUid === uid && sameGoesOn),
@@ -66,7 +77,12 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
 }
 
 /** Writes the record where it changed: Parameter Store takes few writes a second. */
-async function writeRecord(ports: PatchPorts, rack: string, before: RolloutRecord, after: RolloutRecord): Promise<void> {
+async function writeRecord(
+  ports: PatchPorts,
+  rack: string,
+  before: RolloutRecord,
+  after: RolloutRecord,
+): Promise<void> {
   if (canonical(before) !== canonical(after)) await ports.records.write(rack, after);
 }
 
@@ -103,7 +119,11 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt };
 }
 
-async function writeClass(ports: PatchPorts, { state, ground, guard }: Running, before: Options): Promise<void> {
+async function writeClass(
+  ports: PatchPorts,
+  { state, ground, guard }: Running,
+  before: Options,
+): Promise<void> {
   const { metadata } = ground.nodeClass;
   const after = await guard.patch('EC2NodeClass', metadata.name, {
     metadata: {
@@ -125,4 +145,3 @@ async function writeClass(ports: PatchPorts, { state, ground, guard }: Running, 
     },
   ]);
 }
-

@@ -40,7 +40,8 @@ export function holdOn(object: Held): Hold | undefined {
   }
 }
 
-export const isProtected = (object: Held): boolean => object.metadata.annotations?.[DO_NOT_DISRUPT] === 'true';
+export const isProtected = (object: Held): boolean =>
+  object.metadata.annotations?.[DO_NOT_DISRUPT] === 'true';
 export const isCordoned = (node: Node): boolean => node.spec.unschedulable === true;
 
 /**
@@ -61,13 +62,23 @@ export function holdNode(node: Node, want: Want, rollout: string, now: Date): Me
     ...(want.cordon && { cordonedAt }),
     ...(want.lentTo !== undefined && { lentTo: want.lentTo }),
   };
-  return difference(node, want.protect ? 'true' : before.doNotDisrupt, JSON.stringify(next), want.cordon || before.unschedulable);
+  return difference(
+    node,
+    want.protect ? 'true' : before.doNotDisrupt,
+    JSON.stringify(next),
+    want.cordon || before.unschedulable,
+  );
 }
 
 const releaseNode = (node: Node, hold: Hold): MergePatch | undefined =>
   difference(node, hold.before.doNotDisrupt, null, hold.before.unschedulable);
 
-function difference(node: Node, doNotDisrupt: string | null, hold: string | null, unschedulable: boolean): MergePatch | undefined {
+function difference(
+  node: Node,
+  doNotDisrupt: string | null,
+  hold: string | null,
+  unschedulable: boolean,
+): MergePatch | undefined {
   const annotations = annotationDifference(node, doNotDisrupt, hold);
   const cordonChanges = isCordoned(node) !== unschedulable;
   if (annotations === undefined && !cordonChanges) return undefined;
@@ -78,9 +89,15 @@ function difference(node: Node, doNotDisrupt: string | null, hold: string | null
   };
 }
 
-function annotationDifference(object: Held, doNotDisrupt: string | null, hold: string | null): MergePatch | undefined {
+function annotationDifference(
+  object: Held,
+  doNotDisrupt: string | null,
+  hold: string | null,
+): MergePatch | undefined {
   const wanted = { [DO_NOT_DISRUPT]: doNotDisrupt, [HOLD_ANNOTATION]: hold };
-  const changed = Object.entries(wanted).filter(([key, value]) => (object.metadata.annotations?.[key] ?? null) !== value);
+  const changed = Object.entries(wanted).filter(
+    ([key, value]) => (object.metadata.annotations?.[key] ?? null) !== value,
+  );
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 

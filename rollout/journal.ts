@@ -18,7 +18,12 @@ export const plannedNodeSchema = z.strictObject({
 });
 
 export const planSchema = z.strictObject({
-  class: z.strictObject({ name: z.string(), uid: z.string(), before: optionsSchema, resourceVersion: z.string() }),
+  class: z.strictObject({
+    name: z.string(),
+    uid: z.string(),
+    before: optionsSchema,
+    resourceVersion: z.string(),
+  }),
   target: optionsSchema,
   restoring: z.array(z.string()),
   looser: z.array(z.string()),

@@ -37,12 +37,17 @@ export function duePatches(wanted: readonly Wanted[], rollout: string | undefine
     // Once there is a node its annotation counts, and the NodeClaim's is only in the way.
     const onClaim = claim && holdClaim(claim, node === undefined && each.want.protect, name);
     const needed = node === undefined || (claim && holdOn(claim) !== undefined && onNode === undefined);
-    if (claim && onClaim && needed) due.push({ kind: 'NodeClaim', name: claim.metadata.name, patch: onClaim, wanted: each });
+    if (claim && onClaim && needed)
+      due.push({ kind: 'NodeClaim', name: claim.metadata.name, patch: onClaim, wanted: each });
     return due;
   });
 }
 
-export async function keep(ports: { clock: Clock }, guard: Pick<Guard, 'tryPatch'>, due: readonly Due[]): Promise<Kept> {
+export async function keep(
+  ports: { clock: Clock },
+  guard: Pick<Guard, 'tryPatch'>,
+  due: readonly Due[],
+): Promise<Kept> {
   const now = due.slice(0, WRITES_A_STEP);
   const written = await pMap(
     now,
@@ -50,7 +55,14 @@ export async function keep(ports: { clock: Clock }, guard: Pick<Guard, 'tryPatch
       if (!(await guard.tryPatch(kind, name, patch))) return undefined;
       const { want, why } = wanted;
       const at = ports.clock.now().toISOString();
-      return { what: 'hold', at, node: wanted.node.name, protected: want.protect, cordoned: want.cordon, why };
+      return {
+        what: 'hold',
+        at,
+        node: wanted.node.name,
+        protected: want.protect,
+        cordoned: want.cordon,
+        why,
+      };
     },
     { concurrency: AT_ONCE },
   );

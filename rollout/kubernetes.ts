@@ -144,7 +144,11 @@ export interface Node {
   kind: 'Node';
   metadata: ObjectMeta;
   spec: { providerID?: string; unschedulable?: boolean; taints?: Taint[] };
-  status?: { conditions?: Condition[]; allocatable?: Record<string, string>; capacity?: Record<string, string> };
+  status?: {
+    conditions?: Condition[];
+    allocatable?: Record<string, string>;
+    capacity?: Record<string, string>;
+  };
 }
 
 export interface Pod {

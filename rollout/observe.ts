@@ -32,12 +32,21 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const wanted = wantedOf(state, fleet, phase, now);
   const kept = await keep(ports, guard, duePatches(wanted, state.execution, now));
   const events = await ground.cluster.list('Event');
-  await writeJournal(ports, state, 'observe', [...kept.entries, ...comings(state, fleet), ...evictions(state, events)]);
+  await writeJournal(ports, state, 'observe', [
+    ...kept.entries,
+    ...comings(state, fleet),
+    ...evictions(state, events),
+  ]);
   const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left });
-  return nextOf({ ...state, counts: look.counts, ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }) }, look, record);
+  return nextOf(
+    { ...state, counts: look.counts, ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }) },
+    look,
+    record,
+  );
 }
 
-const isSince = (state: Rolling, then: string | undefined): boolean => then !== undefined && then >= state.wholeLookAt;
+const isSince = (state: Rolling, then: string | undefined): boolean =>
+  then !== undefined && then >= state.wholeLookAt;
 
 /** Builds that came to a build node since the last look: what became of them is asked for at the end. */
 const comings = (state: Rolling, fleet: Fleet): Entry[] =>
@@ -50,8 +59,18 @@ const comings = (state: Rolling, fleet: Fleet): Entry[] =>
 /** Pods that Karpenter evicted since the last look, in its own words (event `Evicted`, message `Evicted pod: …`). */
 const evictions = (state: Rolling, events: readonly Event[]): Entry[] =>
   events.flatMap(({ reason, message, involvedObject, lastTimestamp, metadata }) =>
-    reason === 'Evicted' && involvedObject.kind === 'Pod' && lastTimestamp !== undefined && isSince(state, lastTimestamp)
-      ? [{ what: 'evicted', at: lastTimestamp, pod: `${metadata.namespace ?? 'default'}/${involvedObject.name}`, why: message }]
+    reason === 'Evicted' &&
+    involvedObject.kind === 'Pod' &&
+    lastTimestamp !== undefined &&
+    isSince(state, lastTimestamp)
+      ? [
+          {
+            what: 'evicted',
+            at: lastTimestamp,
+            pod: `${metadata.namespace ?? 'default'}/${involvedObject.name}`,
+            why: message,
+          },
+        ]
       : [],
   );
 
@@ -80,7 +99,8 @@ function wantedOf(state: Rolling, fleet: Fleet, phase: Phase, now: Date): Wanted
 /** While values are taken back an instance is neither right nor wrong: what counts is that drift clears. */
 const judgedBy = (state: Rolling): Options => (state.takingBack === undefined ? state.target : {});
 
-const patchedAtOf = ({ patchedAt }: Rolling): Date | undefined => (patchedAt === undefined ? undefined : new Date(patchedAt));
+const patchedAtOf = ({ patchedAt }: Rolling): Date | undefined =>
+  patchedAt === undefined ? undefined : new Date(patchedAt);
 
 interface Seen {
   fleet: Fleet;
@@ -95,7 +115,8 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look
   const judged = fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
     .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), patchedAtOf(state)) }));
-  const of = (verdict: string): BuildNode[] => judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
+  const of = (verdict: string): BuildNode[] =>
+    judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
   const heldNodes = wanted.filter(({ want }) => want.protect || want.cordon).map(({ node }) => node);
   const busy = heldNodes.filter(({ builds }) => builds.length > 0);
   const counts: Counts = {
@@ -114,7 +135,9 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look
     instancesKnown: fleet.instancesKnown,
     left,
     cordoned: wanted.filter(({ want }) => want.cordon).length,
-    unsettledCordons: wanted.some(({ want, node }) => want.cordon && want.protect && node.builds.length === 0),
+    unsettledCordons: wanted.some(
+      ({ want, node }) => want.cordon && want.protect && node.builds.length === 0,
+    ),
     wrong: of('wrong').map(({ name }) => name),
     unknown: of('unknown').map(({ name }) => name),
     busy: busy.map(({ name, builds }) => `${name} (${few(builds, 2)})`),
@@ -123,7 +146,8 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look
 }
 
 /** What CreateFleet says when template, authorisation or metadata are at fault; never lack of capacity. */
-const TELLING = /launch ?template|UnauthorizedOperation|not authorized|AccessDenied|metadata ?options|HttpTokens/i;
+const TELLING =
+  /launch ?template|UnauthorizedOperation|not authorized|AccessDenied|metadata ?options|HttpTokens/i;
 
 function launchFailure(fleet: Fleet): string | undefined {
   for (const { claim, name } of fleet.nodes) {

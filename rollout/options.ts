@@ -25,7 +25,9 @@ export const owned = (target: Options): Option[] => OPTIONS.filter((option) => t
 
 /** Some of the options, as far as there is a value. */
 export const pick = (from: Options, options: readonly Option[]): Options =>
-  Object.fromEntries(options.filter((option) => from[option] !== undefined).map((option) => [option, from[option]]));
+  Object.fromEntries(
+    options.filter((option) => from[option] !== undefined).map((option) => [option, from[option]]),
+  );
 
 /** The owned options in which `actual` is not as desired: any of them is enough to be wrong. */
 export const mismatches = (target: Options, actual: Options): Option[] =>
@@ -44,7 +46,9 @@ export function loosenings(from: AllOptions, to: Options): string[] {
   return [
     ...(tokens ? ['httpTokens required → optional'] : []),
     ...(further
-      ? [`httpPutResponseHopLimit ${String(from.httpPutResponseHopLimit)} → ${String(to.httpPutResponseHopLimit)}`]
+      ? [
+          `httpPutResponseHopLimit ${String(from.httpPutResponseHopLimit)} → ${String(to.httpPutResponseHopLimit)}`,
+        ]
       : []),
   ];
 }

@@ -27,10 +27,14 @@ const readyOf = (nodeClass: EC2NodeClass): Condition | undefined =>
 
 /** The conditions that keep a class from being Ready, in Karpenter's own words. */
 function notReadyBecause(nodeClass: EC2NodeClass): string {
-  const failing = (nodeClass.status?.conditions ?? []).filter(({ type, status }) => type !== 'Ready' && status !== 'True');
+  const failing = (nodeClass.status?.conditions ?? []).filter(
+    ({ type, status }) => type !== 'Ready' && status !== 'True',
+  );
   const named = failing.length > 0 ? failing : [readyOf(nodeClass)].filter((each) => each !== undefined);
   return named
-    .map(({ type, status, reason, message }) => `${type}=${status} ${[reason, message].filter(Boolean).join(': ')}`.trim())
+    .map(({ type, status, reason, message }) =>
+      `${type}=${status} ${[reason, message].filter(Boolean).join(': ')}`.trim(),
+    )
     .join('; ');
 }
 
@@ -39,7 +43,8 @@ export function phaseOf(fleet: Pick<Fleet, 'nodeClass' | 'nodes'>, record: Rollo
   const { generation, name } = nodeClass.metadata;
   const ready = readyOf(nodeClass);
   if (ready === undefined || (ready.observedGeneration ?? generation) !== generation) {
-    const seen = ready?.observedGeneration === undefined ? 'never' : `at generation ${String(ready.observedGeneration)}`;
+    const seen =
+      ready?.observedGeneration === undefined ? 'never' : `at generation ${String(ready.observedGeneration)}`;
     return {
       kind: 'behind',
       why: `Karpenter has looked at EC2NodeClass ${name} ${seen}, and it is at ${String(generation)}: Karpenter may not be running`,
@@ -60,9 +65,16 @@ export function phaseOf(fleet: Pick<Fleet, 'nodeClass' | 'nodes'>, record: Rollo
     return { kind: 'settling', why: `the hash of EC2NodeClass ${name} is still that of before the patch` };
   }
   const late = fleet.nodes.filter(
-    ({ claim, hash: state, drifted }) => state === 'current' && drifted && claim && driftReason(claim) === 'NodeClassDrift',
+    ({ claim, hash: state, drifted }) =>
+      state === 'current' && drifted && claim && driftReason(claim) === 'NodeClassDrift',
   );
   return late.length > 0
-    ? { kind: 'settling', why: `${late.map(({ name: node }) => node).slice(0, 3).join(', ')} still drifted from the class of before` }
+    ? {
+        kind: 'settling',
+        why: `${late
+          .map(({ name: node }) => node)
+          .slice(0, 3)
+          .join(', ')} still drifted from the class of before`,
+      }
     : { kind: 'settled' };
 }

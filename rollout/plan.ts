@@ -26,7 +26,16 @@ type Asks = Extract<Decision, { kind: 'asks' }>;
 export type Proposal =
   | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose }
   /** `differs`: class or instances are not as desired; else only holds of an earlier rollout are left. */
-  | { kind: 'roll'; purpose: Purpose; asks: Asks; ground: Ground; fleet: Fleet; record: RolloutRecord; differs: boolean; reason: string };
+  | {
+      kind: 'roll';
+      purpose: Purpose;
+      asks: Asks;
+      ground: Ground;
+      fleet: Fleet;
+      record: RolloutRecord;
+      differs: boolean;
+      reason: string;
+    };
 
 const end = (outcome: Outcome, reason: string): Proposal => ({ kind: 'end', outcome, reason });
 
@@ -61,7 +70,10 @@ export async function planStep(
 export async function propose(ports: PlanPorts, rack: string, execution?: string): Promise<Proposal> {
   const { registration, others } = await registrationOf(ports, rack);
   if (registration === undefined) {
-    return end('Refused', `rack ${rack} is not registered: run \`imds-rollout rack add ${rack} --cluster <cluster>\``);
+    return end(
+      'Refused',
+      `rack ${rack} is not registered: run \`imds-rollout rack add ${rack} --cluster <cluster>\``,
+    );
   }
   const [stored, record] = await Promise.all([ports.parameters.list(rack), ports.records.read(rack)]);
   const decision = decide(stored, owned(record.baseline).length > 0);
@@ -69,32 +81,54 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (decision.kind !== 'asks') return withoutAsk(decision, record);
 
   if (decision.policy.classWriter === 'external') {
-    return end('Refused', 'imds_rollout_class_writer is "external", which this release does not do yet; accepted is `service`');
+    return end(
+      'Refused',
+      'imds_rollout_class_writer is "external", which this release does not do yet; accepted is `service`',
+    );
   }
   const read = await readGround(ports, registration, others);
-  if (read.kind !== 'found') return end(read.kind === 'gone' && record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
+  if (read.kind !== 'found')
+    return end(read.kind === 'gone' && record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
   const { ground } = read;
   const purpose = purposeOf(decision.ask, record, ground.nodeClass.metadata.uid);
   const forbidden = await forbiddenByAccount(ports, purpose);
   if (forbidden !== undefined) return end('Refused', forbidden);
 
   const fleet = await readFleet(ports, ground.cluster, registration, ground, selectorOf(decision.policy));
-  if (!fleet.instancesKnown) throw new TransientError('DescribeInstances did not answer: nothing can be said of any instance');
+  if (!fleet.instancesKnown)
+    throw new TransientError('DescribeInstances did not answer: nothing can be said of any instance');
   const differs = difference(fleet, purpose, ground.nodeClass);
-  const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving).map(({ name }) => name);
+  const held = fleet.nodes
+    .filter(({ hold, leaving }) => hold !== undefined && !leaving)
+    .map(({ name }) => name);
   const why = differs ?? (held.length > 0 ? `${few(held)} still held by an earlier rollout` : undefined);
   const noticed = decision.notices.map((notice) => ` (${notice})`).join('');
   if (why === undefined) {
-    return { ...end('NothingToDo', `class and instances are as desired: ${inWords(purpose.target)}${noticed}`), purpose };
+    return {
+      ...end('NothingToDo', `class and instances are as desired: ${inWords(purpose.target)}${noticed}`),
+      purpose,
+    };
   }
   const running = await alreadyRunning(ports, ground, purpose, execution);
   if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
   const unapproved = needsApproval(decision.policy, classOptions(ground.nodeClass), purpose.target);
   if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
-  return { kind: 'roll', purpose, asks: decision, ground, fleet, record, differs: differs !== undefined, reason: `${why}${noticed}` };
+  return {
+    kind: 'roll',
+    purpose,
+    asks: decision,
+    ground,
+    fleet,
+    record,
+    differs: differs !== undefined,
+    reason: `${why}${noticed}`,
+  };
 }
 
-function withoutAsk(decision: Exclude<Decision, Asks | { kind: 'refused' }>, record: RolloutRecord): Proposal {
+function withoutAsk(
+  decision: Exclude<Decision, Asks | { kind: 'refused' }>,
+  record: RolloutRecord,
+): Proposal {
   const why =
     decision.kind === 'inert'
       ? `${decision.everAsked ? 'the IMDS parameters are stored and inert: ' : ''}${decision.why}`
@@ -102,7 +136,10 @@ function withoutAsk(decision: Exclude<Decision, Asks | { kind: 'refused' }>, rec
   return record.holdsMayExist ? end('Withdrawn', why) : end('NothingToDo', why);
 }
 
-async function forbiddenByAccount(ports: Pick<Ports, 'instances'>, purpose: Purpose): Promise<string | undefined> {
+async function forbiddenByAccount(
+  ports: Pick<Ports, 'instances'>,
+  purpose: Purpose,
+): Promise<string | undefined> {
   if (purpose.target.httpTokens !== 'optional') return undefined;
   const { httpTokensEnforced, managedBy } = await ports.instances.accountDefaults();
   const who = managedBy === 'declarative-policy' ? 'an organisation policy' : 'the account';
@@ -118,7 +155,9 @@ function difference(fleet: Fleet, purpose: Purpose, nodeClass: EC2NodeClass): st
     return `the class says ${inWords(pick(classOptions(nodeClass), differing))}, asked is ${inWords(pick(purpose.target, differing))}`;
   }
   if (purpose.restoring.length > 0) return `${purpose.restoring.join(' and ')} still to be given back`;
-  const wrong = fleet.nodes.filter((node) => ['wrong', 'unknown'].includes(verdictOf(node, purpose.target, undefined) ?? ''));
+  const wrong = fleet.nodes.filter((node) =>
+    ['wrong', 'unknown'].includes(verdictOf(node, purpose.target, undefined) ?? ''),
+  );
   return wrong.length > 0
     ? `${String(wrong.length)} of ${String(fleet.nodes.length)} instances are not known to be right: ${few(wrong.map(({ name }) => name))}`
     : undefined;
@@ -131,8 +170,11 @@ async function alreadyRunning(
   execution: string | undefined,
 ): Promise<string | undefined> {
   const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
-  if (holder === undefined || holder.execution === execution || holder.generation !== purpose.generation) return undefined;
-  return (await ports.workflow.describe(holder.execution))?.status === 'RUNNING' ? holder.execution : undefined;
+  if (holder === undefined || holder.execution === execution || holder.generation !== purpose.generation)
+    return undefined;
+  return (await ports.workflow.describe(holder.execution))?.status === 'RUNNING'
+    ? holder.execution
+    : undefined;
 }
 
 async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind: 'roll' }>): Promise<Plan> {

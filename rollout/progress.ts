@@ -38,7 +38,11 @@ const since = (now: Date, then: string | Date): number => now.getTime() - new Da
 
 export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
   if (since(look.now, state.wholeLookAt) >= BLIND_LIMIT_MS) {
-    return conclude(state, 'Failed', `no look could read everything for 30 minutes; unknown: ${few(look.unknown)}`);
+    return conclude(
+      state,
+      'Failed',
+      `no look could read everything for 30 minutes; unknown: ${few(look.unknown)}`,
+    );
   }
   return (
     tookBack(state, look) ??
@@ -49,7 +53,10 @@ export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolli
 }
 
 const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Rolling => {
-  const seconds = Math.min(cadence(state, look), ...(dueIn === undefined ? [] : [Math.max(1, Math.ceil(dueIn))]));
+  const seconds = Math.min(
+    cadence(state, look),
+    ...(dueIn === undefined ? [] : [Math.max(1, Math.ceil(dueIn))]),
+  );
   return { ...state, next: 'look', lookAgainIn: seconds, waitsFor };
 };
 
@@ -75,7 +82,11 @@ function tookBack(state: Rolling, look: Look): Rolling | Concluding | undefined 
     return look.left > 0 ? again(state, look, 'the table') : conclude(state, 'RolledBack', state.takingBack);
   }
   if (phase.kind === 'notReady' && since(look.now, phase.since) >= NOT_READY_LIMIT_MS) {
-    return conclude(state, 'Failed', `${phase.why}, with the values of before too; taken back because ${state.takingBack}`);
+    return conclude(
+      state,
+      'Failed',
+      `${phase.why}, with the values of before too; taken back because ${state.takingBack}`,
+    );
   }
   return neverSettled(state, look) ?? again(state, look, phase.why);
 }
@@ -97,7 +108,8 @@ function toDeadline(state: Rolling, look: Look): number {
 
 /** A class that Karpenter does not come to terms with is waited for as long as anything is: deadline and drain. */
 function neverSettled(state: Rolling, look: Look): Concluding | undefined {
-  const late = since(look.now, state.patchedAt ?? look.now) / 1000 >= state.policy.deadline + state.policy.drainTimeout;
+  const late =
+    since(look.now, state.patchedAt ?? look.now) / 1000 >= state.policy.deadline + state.policy.drainTimeout;
   return late && look.phase.kind !== 'settled' ? conclude(state, 'Failed', look.phase.why) : undefined;
 }
 
@@ -107,7 +119,12 @@ function atDeadline(state: Rolling, look: Look): Rolling | Concluding | undefine
   const names = few(look.wrong);
   switch (state.policy.stragglers) {
     case 'modify':
-      return { ...state, next: 'modify-stragglers', lookAgainIn: 0, waitsFor: `live modification of ${names}` };
+      return {
+        ...state,
+        next: 'modify-stragglers',
+        lookAgainIn: 0,
+        waitsFor: `live modification of ${names}`,
+      };
     case 'fail':
       return conclude(state, 'Failed', `still wrong at the deadline: ${names}`);
     case 'wait':
@@ -129,13 +146,23 @@ function withCompliance(state: Rolling, look: Look): Rolling {
 function whenCompliant(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
   const { compliantAt } = state;
   if (compliantAt === undefined) {
-    return neverSettled(state, look) ?? again(state, look, waitsForWrong(look), toDeadline(state, look) > 0 ? toDeadline(state, look) / 1000 : undefined);
+    return (
+      neverSettled(state, look) ??
+      again(
+        state,
+        look,
+        waitsForWrong(look),
+        toDeadline(state, look) > 0 ? toDeadline(state, look) / 1000 : undefined,
+      )
+    );
   }
   const drainLeft = state.policy.drainTimeout - since(look.now, compliantAt) / 1000;
   if (look.left > 0 || look.unsettledCordons) return again(state, look, 'the table');
-  const verifyLeft = record.takenOverAt === undefined ? 0 : LONGEST_FUNCTION_MS - since(look.now, record.takenOverAt);
+  const verifyLeft =
+    record.takenOverAt === undefined ? 0 : LONGEST_FUNCTION_MS - since(look.now, record.takenOverAt);
   if (verifyLeft > 0) return again(state, look, 'functions of the rollout before to end', verifyLeft / 1000);
-  if (look.busy.length > 0 && drainLeft > 0) return again(state, look, `Builds on held nodes: ${few(look.busy)}`, drainLeft);
+  if (look.busy.length > 0 && drainLeft > 0)
+    return again(state, look, `Builds on held nodes: ${few(look.busy)}`, drainLeft);
   return conclude(state, 'Succeeded', succeeded(look));
 }
 
@@ -151,6 +178,7 @@ function waitsForWrong({ phase, wrong, unknown, busy }: Look): string {
 
 function succeeded({ counts, busy }: Look): string {
   const off = counts.off > 0 ? `, ${String(counts.off)} with their endpoint off` : '';
-  const draining = busy.length > 0 ? `; at the drain time-out these still ran Builds and stay held: ${few(busy)}` : '';
+  const draining =
+    busy.length > 0 ? `; at the drain time-out these still ran Builds and stay held: ${few(busy)}` : '';
   return `all ${String(counts.right)} build instances are as desired${off}${draining}`;
 }

@@ -22,7 +22,10 @@ export function purposeOf(ask: Options, record: RolloutRecord, classUid: string)
   const target: Options = { ...baseline, ...ask };
   const restoring = OPTIONS.filter((option) => ask[option] === undefined && baseline[option] !== undefined);
   const values = OPTIONS.map((option) => target[option] ?? null);
-  const generation = createHash('sha256').update(JSON.stringify([classUid, ...values])).digest('hex').slice(0, 12);
+  const generation = createHash('sha256')
+    .update(JSON.stringify([classUid, ...values]))
+    .digest('hex')
+    .slice(0, 12);
   return { target, restoring, generation };
 }
 

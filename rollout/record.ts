@@ -23,6 +23,9 @@ export const outcomes = [
 ] as const;
 export type Outcome = (typeof outcomes)[number];
 
+/** How much of a reason is remembered: a record is at most 4 KB, as Parameter Store's standard tier has it. */
+export const REASON_LENGTH = 1000;
+
 const instant = z.iso.datetime();
 
 export const recordSchema = z.strictObject({

@@ -17,13 +17,24 @@ export const reportSchema = z.strictObject({
   cluster: z.string().nullable().describe('null where the rack is not registered'),
   execution: z.string(),
   asked: z.array(
-    z.strictObject({ key: z.string(), value: z.string(), version: z.int(), date: instant, user: z.string().nullable() }),
+    z.strictObject({
+      key: z.string(),
+      value: z.string(),
+      version: z.int(),
+      date: instant,
+      user: z.string().nullable(),
+    }),
   ),
   generation: z.string().nullable(),
   plan: planSchema.nullable().describe('null where nothing was planned'),
   approval: z.null().describe('approval does not exist yet'),
   class: z
-    .strictObject({ name: z.string(), before: metadata, after: metadata, resourceVersions: z.array(z.string()) })
+    .strictObject({
+      name: z.string(),
+      before: metadata,
+      after: metadata,
+      resourceVersions: z.array(z.string()),
+    })
     .nullable(),
   instances: z.array(
     z.strictObject({
@@ -41,19 +52,35 @@ export const reportSchema = z.strictObject({
       name: z.string(),
       node: z.string(),
       changedUnder: z.boolean().describe('its node was modified live while it ran'),
-      fate: z.enum(['running', 'ended', 'evicted']).describe('as seen by the rollout; ended is finished or deleted'),
+      fate: z
+        .enum(['running', 'ended', 'evicted'])
+        .describe('as seen by the rollout; ended is finished or deleted'),
     }),
   ),
   holds: z.array(
-    z.strictObject({ node: z.string(), at: instant, protected: z.boolean(), cordoned: z.boolean(), why: z.string() }),
+    z.strictObject({
+      node: z.string(),
+      at: instant,
+      protected: z.boolean(),
+      cordoned: z.boolean(),
+      why: z.string(),
+    }),
   ),
   blockers: z.array(z.strictObject({ node: z.string(), why: z.string() })),
   stragglers: z.array(
-    z.strictObject({ node: z.string(), instanceId: z.string(), modifiedAt: instant, why: z.string(), builds: z.array(z.string()) }),
+    z.strictObject({
+      node: z.string(),
+      instanceId: z.string(),
+      modifiedAt: instant,
+      why: z.string(),
+      builds: z.array(z.string()),
+    }),
   ),
   unknowns: z.array(z.string()),
   calls: z.record(z.string(), z.int()).describe('the writes that the rollout made, by API, and its looks'),
-  cost: z.strictObject({ stateTransitions: z.int(), usd: z.number() }).describe('an estimate, of Step Functions alone'),
+  cost: z
+    .strictObject({ stateTransitions: z.int(), usd: z.number() })
+    .describe('an estimate, of Step Functions alone'),
   outcome: z.enum(outcomes),
   reason: z.string(),
   timeline: z.array(z.strictObject({ at: instant, what: z.string() })),
@@ -75,7 +102,10 @@ export interface Evidence {
   blockers: Report['blockers'];
 }
 
-const entriesOf = <W extends Entry['what']>(entries: readonly Entry[], what: W): Extract<Entry, { what: W }>[] =>
+const entriesOf = <W extends Entry['what']>(
+  entries: readonly Entry[],
+  what: W,
+): Extract<Entry, { what: W }>[] =>
   entries.filter((entry): entry is Extract<Entry, { what: W }> => entry.what === what);
 
 export function makeReport(evidence: Evidence): Report {
@@ -98,7 +128,13 @@ export function makeReport(evidence: Evidence): Report {
     builds: buildsOf(plan, entries, fleet),
     holds: entriesOf(entries, 'hold').map(({ what: _, ...hold }) => hold),
     blockers: evidence.blockers,
-    stragglers: modified.map(({ node, instanceId, at, why, builds }) => ({ node, instanceId, modifiedAt: at, why, builds })),
+    stragglers: modified.map(({ node, instanceId, at, why, builds }) => ({
+      node,
+      instanceId,
+      modifiedAt: at,
+      why,
+      builds,
+    })),
     unknowns: unknownsOf(ending, fleet),
     calls: {
       'kubernetes:patch': entriesOf(entries, 'hold').length + patches.length,
@@ -131,13 +167,19 @@ const askedOf = ({ parameters, users }: Evidence): Report['asked'] =>
 export const authoredKeys = (parameters: readonly StoredParameter[]): string[] =>
   parameters.filter(({ key }) => (IMDS_KEYS as readonly string[]).includes(key)).map(({ key }) => key);
 
-function classOf(plan: Report['plan'], patches: readonly Extract<Entry, { what: 'patched' }>[]): Report['class'] {
+function classOf(
+  plan: Report['plan'],
+  patches: readonly Extract<Entry, { what: 'patched' }>[],
+): Report['class'] {
   if (plan === null) return null;
   return {
     name: plan.class.name,
     before: plan.class.before,
     after: patches.at(-1)?.after ?? plan.class.before,
-    resourceVersions: [plan.class.resourceVersion, ...patches.map(({ resourceVersionAfter }) => resourceVersionAfter)],
+    resourceVersions: [
+      plan.class.resourceVersion,
+      ...patches.map(({ resourceVersionAfter }) => resourceVersionAfter),
+    ],
   };
 }
 
@@ -173,7 +215,13 @@ interface Course {
   verdict: string | undefined;
 }
 
-function howOf({ seen, before, now, change, verdict }: Course): Pick<Report['instances'][number], 'how' | 'why'> {
+function howOf({
+  seen,
+  before,
+  now,
+  change,
+  verdict,
+}: Course): Pick<Report['instances'][number], 'how' | 'why'> {
   if (!seen) return { how: 'unknown', why: 'the cluster could not be read at the end' };
   if (now === undefined) {
     const after = change === undefined ? '' : `, after a live modification (${change.why})`;
@@ -184,12 +232,20 @@ function howOf({ seen, before, now, change, verdict }: Course): Pick<Report['ins
   return { how: 'untouched', why: verdict ?? 'launching' };
 }
 
-function buildsOf(plan: Report['plan'], entries: readonly Entry[], fleet: Fleet | undefined): Report['builds'] {
+function buildsOf(
+  plan: Report['plan'],
+  entries: readonly Entry[],
+  fleet: Fleet | undefined,
+): Report['builds'] {
   const modified = entriesOf(entries, 'modified');
   const under = new Set(modified.flatMap(({ builds }) => builds));
   const evicted = new Set(entriesOf(entries, 'evicted').map(({ pod }) => pod));
   const running = new Set((fleet?.nodes ?? []).flatMap(({ builds }) => builds));
-  const seen = [...(plan?.nodes ?? []), ...modified, ...(fleet?.nodes ?? []).map(({ name, builds }) => ({ node: name, builds }))];
+  const seen = [
+    ...(plan?.nodes ?? []),
+    ...modified,
+    ...(fleet?.nodes ?? []).map(({ name, builds }) => ({ node: name, builds })),
+  ];
   const nodeOf = new Map([
     ...seen.flatMap(({ node, builds }) => builds.map((name) => [name, node] as const)),
     ...entriesOf(entries, 'build').map(({ build, node }) => [build, node] as const),
@@ -214,7 +270,9 @@ function inWords(entry: Entry): string {
     case 'planned':
       return `planned: ${String(entry.plan.nodes.length)} build nodes`;
     case 'hold': {
-      const holds = [entry.protected ? 'protected' : '', entry.cordoned ? 'cordoned' : ''].filter(Boolean).join(' and ');
+      const holds = [entry.protected ? 'protected' : '', entry.cordoned ? 'cordoned' : '']
+        .filter(Boolean)
+        .join(' and ');
       return `${entry.node} ${holds === '' ? 'released' : holds}: ${entry.why}`;
     }
     case 'patched':

@@ -30,17 +30,26 @@ export async function runStep<S extends Rolling>(
   step: (running: Running) => Promise<Rolling | Concluding>,
 ): Promise<Rolling | Concluding> {
   const { registration, others } = await registrationOf(ports, state.rack);
-  if (registration === undefined) return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
+  if (registration === undefined)
+    return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
   const read = await readGround(ports, registration, others);
   if (read.kind !== 'found') return conclude(state, read.kind === 'gone' ? 'Withdrawn' : 'Failed', read.why);
   const { ground } = read;
-  const [parameters, record] = await Promise.all([ports.parameters.list(state.rack), ports.records.read(state.rack)]);
+  const [parameters, record] = await Promise.all([
+    ports.parameters.list(state.rack),
+    ports.records.read(state.rack),
+  ]);
   const asked = askedNow(state.generation, parameters, record, ground.nodeClass);
   if (asked.kind === 'withdrawn') return conclude(state, 'Withdrawn', asked.why);
   if (asked.kind === 'other') return supersede(ports, state, asked.why);
   const guard = createGuard(ports, ground, state);
   try {
-    return await step({ state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state, ground, record, guard });
+    return await step({
+      state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state,
+      ground,
+      record,
+      guard,
+    });
   } catch (error) {
     if (error instanceof TurnLost) return supersede(ports, state, error.message);
     throw error;
@@ -50,10 +59,14 @@ export async function runStep<S extends Rolling>(
 /** Ends `Superseded`, and makes sure that somebody carries on with what is asked now. */
 async function supersede(ports: RunPorts, state: Rolling, why: string): Promise<Concluding> {
   const running = executionsOf(state.rack, await ports.workflow.running());
-  const successor = running.find(({ name, startedAt }) => name !== state.execution && startedAt >= state.startedAt);
-  if (successor === undefined) await ports.workflow.start(executionName(state.rack, ports.clock.now()), state.rack);
+  const successor = running.find(
+    ({ name, startedAt }) => name !== state.execution && startedAt >= state.startedAt,
+  );
+  if (successor === undefined)
+    await ports.workflow.start(executionName(state.rack, ports.clock.now()), state.rack);
   return conclude(state, 'Superseded', why);
 }
 
 /** What a later try may cure: never the end of a rollout by itself. */
-export const isPassing = (error: unknown): boolean => error instanceof TransientError || error instanceof ConflictError;
+export const isPassing = (error: unknown): boolean =>
+  error instanceof TransientError || error instanceof ConflictError;

@@ -24,7 +24,9 @@ export function parseSelector(text: string): Read<Selector> {
 function parseRequirement(text: string): Selector | undefined {
   const [, equalKey, operator, value] = EQUALITY.exec(text) ?? [];
   if (equalKey !== undefined) {
-    return operator === '!=' ? (labels) => labels[equalKey] !== value : (labels) => labels[equalKey] === value;
+    return operator === '!='
+      ? (labels) => labels[equalKey] !== value
+      : (labels) => labels[equalKey] === value;
   }
   const [, setKey, membership, list] = SET.exec(text) ?? [];
   if (setKey !== undefined && list !== undefined) {

@@ -101,7 +101,18 @@ export function few(names: readonly string[], most = 5): string {
 
 /** What Conclude needs of a rollout that ends. */
 export function conclude(state: Rolling, outcome: Concluding['outcome'], reason: string): Concluding {
-  const { schemaVersion, rack, execution, startedAt, looks, generation, target, restoring, compliantAt, counts } = state;
+  const {
+    schemaVersion,
+    rack,
+    execution,
+    startedAt,
+    looks,
+    generation,
+    target,
+    restoring,
+    compliantAt,
+    counts,
+  } = state;
   return {
     schemaVersion,
     rack,

@@ -38,7 +38,8 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
   const { state, ground, guard } = running;
   await guard.check();
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
-  if (!fleet.instancesKnown) throw new TransientError('DescribeInstances did not answer: no instance is modified unseen');
+  if (!fleet.instancesKnown)
+    throw new TransientError('DescribeInstances did not answer: no instance is modified unseen');
   const stragglers = fleet.nodes.filter(({ instance }) => isStraggler(state.target, instance));
   const [events, budgets] = await Promise.all([
     ground.cluster.list('Event'),
@@ -120,7 +121,9 @@ async function modify(
     if (error instanceof TransientError) return 'throttled';
     if (error instanceof NotFoundError) return 'gone';
     if (error instanceof InvalidError) {
-      throw new InvalidError(`EC2 refuses to change instance ${instanceId}: ${error.message}`, { cause: error });
+      throw new InvalidError(`EC2 refuses to change instance ${instanceId}: ${error.message}`, {
+        cause: error,
+      });
     }
     throw error;
   }

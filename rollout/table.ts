@@ -24,7 +24,11 @@ export interface Wanted {
 const LAUNCH_IN_FLIGHT_MS = 60_000;
 
 /** How a build node stands; undefined for one that has no instance yet and will get the class's new options. */
-export function verdictOf(node: BuildNode, target: Options, patchedAt: Date | undefined): Verdict | undefined {
+export function verdictOf(
+  node: BuildNode,
+  target: Options,
+  patchedAt: Date | undefined,
+): Verdict | undefined {
   if (node.claim !== undefined && node.instanceId === undefined) {
     const created = new Date(node.claim.metadata.creationTimestamp).getTime();
     const afterPatch = patchedAt === undefined || created > patchedAt.getTime() + LAUNCH_IN_FLIGHT_MS;
@@ -52,7 +56,12 @@ export function table({ fleet, target, phase, patchedAt, now }: TableInput): Wan
     .filter(({ leaving, node, claim }) => !leaving && (node !== undefined || claim !== undefined))
     .flatMap((node): Wanted[] => {
       const verdict = verdictOf(node, target, patchedAt);
-      const wanted = wantedHold(node, { verdict, phase, lentTo: lent.get(node.name), podsListedAt: fleet.podsListedAt });
+      const wanted = wantedHold(node, {
+        verdict,
+        phase,
+        lentTo: lent.get(node.name),
+        podsListedAt: fleet.podsListedAt,
+      });
       return wanted === undefined ? [] : [{ node, ...wanted }];
     });
 }
@@ -104,7 +113,12 @@ const waitedSeconds = (pod: Pod, now: Date): number =>
  * The nodes that are uncordoned again for a Build that starves, by node name: those that still wait for theirs, and
  * one more for each Build that has none. Nodes that are right already come first: they leave later anyway.
  */
-function lendings(fleet: Fleet, target: Options, patchedAt: Date | undefined, now: Date): Map<string, string> {
+function lendings(
+  fleet: Fleet,
+  target: Options,
+  patchedAt: Date | undefined,
+  now: Date,
+): Map<string, string> {
   const waiting = new Map(fleet.waiting.map((pod) => [podName(pod), pod]));
   const lent = new Map<string, string>();
   for (const { name, hold } of fleet.nodes) {
@@ -113,8 +127,12 @@ function lendings(fleet: Fleet, target: Options, patchedAt: Date | undefined, no
   const served = new Set(lent.values());
   const objects = new Map(fleet.nodes.map((each) => [each.name, each]));
   const candidates = fleet.nodes
-    .filter(({ node, leaving, hold }) => node && !leaving && hold?.cordonedAt !== undefined && isCordoned(node))
-    .filter(({ node }) => node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'))
+    .filter(
+      ({ node, leaving, hold }) => node && !leaving && hold?.cordonedAt !== undefined && isCordoned(node),
+    )
+    .filter(({ node }) =>
+      node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    )
     .sort((a, b) => rank(a, target, patchedAt) - rank(b, target, patchedAt));
   const coming = new Map<string, Pod[]>();
   for (const [name, pod] of waiting) {

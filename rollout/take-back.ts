@@ -7,7 +7,11 @@ import { conclude, type Concluding, type Rolling } from './state.ts';
 export async function takeBackStep(ports: PatchPorts, state: Rolling): Promise<Rolling | Concluding> {
   const { prior } = await ports.records.read(state.rack);
   if (prior === undefined) {
-    return conclude(state, 'Failed', `${state.takingBack ?? 'taking back'}; the values of before are not on record`);
+    return conclude(
+      state,
+      'Failed',
+      `${state.takingBack ?? 'taking back'}; the values of before are not on record`,
+    );
   }
   return holdAndPatchStep(ports, { ...state, target: pick(prior, owned(state.target)) });
 }

@@ -63,7 +63,8 @@ export async function takeTurn(
   const holder = holderOf(lease);
   if (holder?.execution === me.execution) return { kind: 'mine', epoch: holder.epoch };
   if (holder !== undefined && isNewer(holder, me)) return { kind: 'newer', holder: holder.execution };
-  const runs = holder !== undefined && (await ports.workflow.describe(holder.execution))?.status === 'RUNNING';
+  const runs =
+    holder !== undefined && (await ports.workflow.describe(holder.execution))?.status === 'RUNNING';
   if (runs && holder.generation === me.generation) return { kind: 'same', holder: holder.execution };
   const epoch = await passLease(cluster, lease, ports.clock.now(), me);
   return { kind: holder === undefined ? 'mine' : 'taken', epoch };
@@ -102,7 +103,12 @@ export async function assertTurn(cluster: Cluster, nodeClass: string, execution:
 }
 
 /** Ends the turn of an execution, if it has it. A conflict means that somebody took it meanwhile: just as well. */
-export async function endTurn(cluster: Cluster, nodeClass: string, execution: string, now: Date): Promise<boolean> {
+export async function endTurn(
+  cluster: Cluster,
+  nodeClass: string,
+  execution: string,
+  now: Date,
+): Promise<boolean> {
   const lease = await readLease(cluster, nodeClass);
   if (holderOf(lease)?.execution !== execution) return false;
   try {

@@ -1,0 +1,26 @@
+/** The schedule: visits the racks that are due. One rack that fails does not keep the others from their visit. */
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { RolloutError } from '../../rollout/errors.ts';
+import { racksDue, reconcileRack, type ReconcilePorts, type Visit } from '../../rollout/reconcile.ts';
+import { instrument } from '../shared/instrument.ts';
+
+export const createHandler = (ports: ReconcilePorts) =>
+  instrument('reconcile', async (_event, { logger, metrics }) => {
+    const visits: Visit[] = [];
+    const failures: { rack: string; error: unknown }[] = [];
+    for (const registration of await racksDue(ports)) {
+      try {
+        const visit = await reconcileRack(ports, registration);
+        visits.push(visit);
+        logger.info('visited', { ...visit });
+      } catch (error) {
+        failures.push({ rack: registration.rack, error });
+      }
+    }
+    metrics.addMetric('RacksVisited', MetricUnit.Count, visits.length);
+    if (failures.length === 0) return { visits };
+    const racks = failures.map(
+      ({ rack, error }) => `${rack} (${error instanceof Error ? error.message : String(error)})`,
+    );
+    throw new RolloutError(`could not reconcile ${racks.join(', ')}`, { cause: failures[0]?.error });
+  });

@@ -1,0 +1,23 @@
+/** The environment of a function, parsed when its handler is built: a bad one fails the first invocation by name. */
+import { z } from 'zod';
+import { RolloutError } from '../../rollout/errors.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Thrown when a handler is built in an environment that its function cannot run in. */
+export class EnvironmentError extends RolloutError {}
+
+/** Under which everything of a rack is kept: `/racks/` by default of the deployment. */
+export const parameterPrefix = z
+  .string()
+  .regex(/^\/(?:[\w.-]+\/)+$/, 'accepted is a path that begins and ends with /, e.g. /racks/');
+
+export function parseEnvironment<S extends z.ZodType>(schema: S, environment: Environment): z.infer<S> {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const name = path.join('.');
+    return `${name} is ${JSON.stringify(environment[name]) ?? 'not set'}: ${message}`;
+  });
+  throw new EnvironmentError(`the function's environment is wrong: ${problems.join('; ')}`);
+}

@@ -1,0 +1,206 @@
+/** Reconcile: what events lost, what a stopped execution left, and the table for whatever is still held. */
+import { selectorOf } from './builds.ts';
+import { closeRollout, LONGEST_FUNCTION_MS, wantedAtEnd, type ClosePorts } from './close.ts';
+import { decide, type Decision } from './desired.ts';
+import { readFleet, type Fleet } from './fleet.ts';
+import { readGround, registrationOf, type Ground } from './ground.ts';
+import { writes } from './guard.ts';
+import { duePatches, keep } from './keep.ts';
+import { executionsOf, reportKey } from './naming.ts';
+import { isKey } from './parameters.ts';
+import { datesOf, propose, type PlanPorts } from './plan.ts';
+import type { Registration, StoredParameter } from './ports.ts';
+import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
+import { startRollout } from './start.ts';
+import { holderOf, passLease, readLease } from './turn.ts';
+
+export type ReconcilePorts = ClosePorts & PlanPorts;
+
+/** The schedule's period, and how often a rack without holds is visited. */
+const PERIOD_MS = 2 * 60_000;
+const QUIET_PERIOD_MS = 15 * 60_000;
+
+/** Decided by people or by limits: not retried until a parameter is written again or retry is called. */
+const DECIDED: readonly Outcome[] = ['Rejected', 'Expired', 'Aborted', 'Contended', 'RolledBack', 'Failed'];
+
+export interface Visit {
+  rack: string;
+  did: 'nothing' | 'table' | 'started' | 'ended';
+  what: string;
+}
+
+/** The racks to be visited now: those whose record says that holds may exist, each time; others every 15 minutes. */
+export async function racksDue(ports: ReconcilePorts): Promise<Registration[]> {
+  const now = ports.clock.now().getTime();
+  const isQuietTurn = Math.floor(now / QUIET_PERIOD_MS) !== Math.floor((now - PERIOD_MS) / QUIET_PERIOD_MS);
+  const due: Registration[] = [];
+  for (const registration of await ports.records.registrations()) {
+    const record = await ports.records.read(registration.rack);
+    if (record.holdsMayExist || isQuietTurn) due.push(registration);
+  }
+  return due;
+}
+
+export async function reconcileRack(ports: ReconcilePorts, { rack }: Registration): Promise<Visit> {
+  const stored = await ports.parameters.list(rack);
+  const record = await ports.records.read(rack);
+  const decision = decide(stored, Object.keys(record.baseline).length > 0);
+  if (!record.holdsMayExist && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
+    return { rack, did: 'nothing', what: 'asks for nothing' };
+  }
+  const { registration, others } = await registrationOf(ports, rack);
+  const read = registration && (await readGround(ports, registration, others));
+  const running = executionsOf(rack, await ports.workflow.running());
+  if (running.length > 0)
+    return { rack, did: 'nothing', what: `${running.map(({ name }) => name).join(', ')} is at it` };
+  if (read?.kind === 'found') {
+    const ended = await endDeadHolder(ports, rack, read.ground);
+    if (ended !== undefined) return ended;
+    if (record.holdsMayExist) {
+      const visit = await keepTable(ports, rack, read.ground, decision, record);
+      if (visit !== undefined) return visit;
+    }
+  }
+  return startWhereNeeded(ports, rack, record, stored);
+}
+
+/** An execution that no longer runs but still has the Lease was stopped, and nobody cleaned up after it. */
+async function endDeadHolder(
+  ports: ReconcilePorts,
+  rack: string,
+  { cluster, nodeClass }: Ground,
+): Promise<Visit | undefined> {
+  const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
+  if (holder === undefined) return undefined;
+  const status = (await ports.workflow.describe(holder.execution))?.status;
+  await endStopped(ports, {
+    rack,
+    execution: holder.execution,
+    startedAt: holder.startedAt,
+    status: status ?? 'ABORTED',
+  });
+  return { rack, did: 'ended', what: holder.execution };
+}
+
+export interface Stopped {
+  rack: string;
+  execution: string;
+  startedAt: string;
+  status: string;
+}
+
+/**
+ * Cleans up after an execution that ended without Conclude. The epoch of the Lease is raised first, since a Lambda of
+ * it may still be writing; the record keeps saying that holds may exist until its time-out has passed.
+ */
+export async function endStopped(
+  ports: ReconcilePorts,
+  { rack, execution, startedAt, status }: Stopped,
+): Promise<void> {
+  // It did conclude: its Fail state is what was heard of.
+  if ((await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`)) !== undefined) return;
+  const record = await ports.records.read(rack);
+  const { registration, others } = await registrationOf(ports, rack);
+  if (registration === undefined) return;
+  const read = await readGround(ports, registration, others);
+  if (read.kind === 'found') {
+    const { cluster, nodeClass } = read.ground;
+    const lease = await readLease(cluster, nodeClass.metadata.name);
+    const now = ports.clock.now();
+    if (holderOf(lease)?.execution === execution) {
+      await passLease(cluster, lease, now);
+      await ports.records.write(rack, { ...record, holdsMayExist: true, takenOverAt: now.toISOString() });
+    }
+  }
+  await closeRollout(ports, ending({ rack, execution, startedAt, status }, record));
+}
+
+function ending({ rack, execution, startedAt, status }: Stopped, record: RolloutRecord) {
+  const outcome: Outcome = status === 'ABORTED' ? 'Aborted' : 'Failed';
+  const how =
+    { ABORTED: 'was stopped by hand', TIMED_OUT: 'ran out of time' }[status] ?? 'ended without concluding';
+  return {
+    schemaVersion: 1 as const,
+    rack,
+    execution,
+    startedAt,
+    looks: 0,
+    next: 'conclude' as const,
+    outcome,
+    reason: `the execution ${how}; the class keeps what it says`,
+    ...(record.generation !== undefined && { generation: record.generation }),
+    target: { ...record.baseline, ...record.ask },
+  };
+}
+
+/** Keeps the table for nodes that carry our hold, and places none on others. */
+async function keepTable(
+  ports: ReconcilePorts,
+  rack: string,
+  ground: Ground,
+  decision: Decision,
+  record: RolloutRecord,
+): Promise<Visit | undefined> {
+  const isSelected = selectorOf(decision.kind === 'asks' ? decision.policy : {});
+  const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, isSelected);
+  const now = ports.clock.now();
+  const outcome: Outcome = decision.kind === 'inert' ? 'Withdrawn' : (record.last?.outcome ?? 'Failed');
+  const target = { ...record.baseline, ...record.ask };
+  const wanted = wantedAtEnd({ outcome, target }, fleet, ground, record, now).filter(
+    ({ node }) => node.hold !== undefined,
+  );
+  const { tryPatch } = writes(ground, () => Promise.resolve());
+  const kept = await keep(ports, { tryPatch }, duePatches(wanted, undefined, now));
+  await forget(ports, rack, fleet, record, now, kept.left);
+  return kept.entries.length > 0
+    ? { rack, did: 'table', what: `${String(kept.entries.length)} holds changed` }
+    : undefined;
+}
+
+/** The record stops saying that holds may exist once a whole look found none and nobody may still be writing. */
+async function forget(
+  ports: ReconcilePorts,
+  rack: string,
+  fleet: Fleet,
+  record: RolloutRecord,
+  now: Date,
+  left: number,
+): Promise<void> {
+  const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
+  const outlived =
+    record.takenOverAt !== undefined &&
+    now.getTime() - new Date(record.takenOverAt).getTime() < LONGEST_FUNCTION_MS;
+  if (!held && left === 0 && !outlived) await ports.records.write(rack, { ...record, holdsMayExist: false });
+}
+
+/** Starts a rollout where something differs, unless what was decided of it still stands. */
+async function startWhereNeeded(
+  ports: ReconcilePorts,
+  rack: string,
+  record: RolloutRecord,
+  stored: readonly StoredParameter[],
+): Promise<Visit> {
+  const proposal = await propose(ports, rack);
+  const refused = proposal.kind === 'end' && proposal.outcome === 'Refused' ? proposal.reason : undefined;
+  const differs = proposal.kind === 'roll' ? proposal.differs : refused !== undefined;
+  if (!differs || stillStands(record, stored, refused))
+    return { rack, did: 'nothing', what: proposal.reason };
+  const started = await startRollout(ports, rack);
+  return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}` };
+}
+
+function stillStands(
+  { last }: RolloutRecord,
+  stored: readonly StoredParameter[],
+  refused: string | undefined,
+): boolean {
+  if (last === undefined) return false;
+  const written =
+    JSON.stringify(sorted(last.parameters)) !==
+    JSON.stringify(sorted(datesOf(stored.filter(({ key }) => isKey(key)))));
+  if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
+  return refused === undefined ? DECIDED.includes(last.outcome) && !written : false;
+}
+
+const sorted = (dates: Record<string, string>): [string, string][] =>
+  Object.entries(dates).sort(([a], [b]) => a.localeCompare(b));
