@@ -8,3 +8,16 @@ export function createChance(seed: number): Chance {
   const next = (): number => uniformFloat64(generator);
   return { next, between: (low, high) => low + next() * (high - low) };
 }
+
+/**
+ * Makes Math.random one of these for as long as `run` takes: the workflow library draws the jitter of retries from it.
+ */
+export async function withSeededRandom<T>(seed: number, run: () => Promise<T>): Promise<T> {
+  const { random } = Math;
+  Math.random = createChance(seed).next;
+  try {
+    return await run();
+  } finally {
+    Math.random = random;
+  }
+}

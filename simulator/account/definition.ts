@@ -42,8 +42,6 @@ function evenOut(state: State): void {
   for (const part of [state, ...listOf(state['Catch'])]) {
     if (part['ResultPath'] === '$') delete part['ResultPath'];
   }
-  // Jitter would draw on Math.random, and no two runs would be the same.
-  for (const retrier of listOf(state['Retry'])) delete retrier['JitterStrategy'];
   if (state['Choices'] !== undefined) state['Choices'] = listOf(state['Choices']).map(positive);
 }
 
@@ -62,7 +60,8 @@ function positive(rule: Fields): Fields {
 function refuseUnlike(name: string, state: State): void {
   if (state['QueryLanguage'] === 'JSONata') throw unlike(name, 'ignores JSONata');
   for (const field of ['ErrorPath', 'CausePath']) {
-    if (String(state[field] ?? '$').startsWith('States.'))
+    const path = state[field];
+    if (typeof path === 'string' && path.startsWith('States.'))
       throw unlike(name, `knows no function in ${field}`);
   }
   if ('Result' in state && !state['Result'])

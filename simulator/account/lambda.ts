@@ -8,11 +8,8 @@ import { asInvocation, outsideInvocations, type Invocation } from './invocation.
 import { functionArn, uuid } from './names.ts';
 import type { Chance } from '../parts.ts';
 
-/** What a handler learns of its invocation. Node 24 has no callback handlers, so their three methods are missing. */
-export type LambdaContext = Omit<Context, 'done' | 'fail' | 'succeed'>;
-
 /** A function's handler, as `createHandler` builds it. */
-export type Handler = (event: unknown, context: LambdaContext) => Promise<unknown>;
+export type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
 /**
  * Why an invocation failed, as Lambda answers: the error's type and the payload `{errorType, errorMessage, trace}`.
@@ -132,7 +129,7 @@ export function createLambda(options: {
     dropped,
   };
 
-  function lambdaContext(functionName: string, requestId: string, deadline: number): LambdaContext {
+  function lambdaContext(functionName: string, requestId: string, deadline: number): Context {
     return {
       callbackWaitsForEmptyEventLoop: true,
       functionName,
@@ -143,7 +140,8 @@ export function createLambda(options: {
       logGroupName: `/aws/lambda/imds-rollout-${functionName}`,
       logStreamName: `${clock.now().toISOString().slice(0, 10)}/[$LATEST]`,
       getRemainingTimeInMillis: () => Math.max(0, deadline - clock.now().getTime()),
-    };
+      // Node 24 has no callback handlers, so the three methods for them are missing.
+    } as Context;
   }
 }
 

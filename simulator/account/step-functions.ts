@@ -173,6 +173,7 @@ export function createStepFunctions(options: {
     stop(name, cause) {
       const run = running.get(name);
       if (!run || run.fate) return false;
+      gate.note({ caller: { function: 'person' }, api: 'states:StopExecution', write: true, target: name });
       run.fate = { status: 'ABORTED', ...(cause === undefined ? {} : { cause }) };
       run.abort();
       return true;

@@ -67,14 +67,13 @@ function whyHeld({ cluster }: World, node: Node): string {
   const { name } = node.metadata;
   const running = cluster.builds().filter((build) => build.node === name && build.outcome === 'running');
   if (running.length > 0) return `runs ${running.map((build) => `Build ${build.name}`).join(', ')}`;
-  const blocked = cluster
+  const [blocked] = cluster
     .objects('Event')
-    .findLast(
-      (event) =>
-        event.reason === 'DisruptionBlocked' &&
-        event.involvedObject.kind === 'Node' &&
-        event.involvedObject.name === name,
-    );
+    .filter(
+      ({ reason, involvedObject }) =>
+        reason === 'DisruptionBlocked' && involvedObject.kind === 'Node' && involvedObject.name === name,
+    )
+    .sort((one, other) => (other.lastTimestamp ?? '').localeCompare(one.lastTimestamp ?? ''));
   return blocked ? `waits for Karpenter: ${blocked.message}` : 'waits for Karpenter';
 }
 

@@ -1,5 +1,6 @@
 /** Builds the world that a scenario describes, in the scenario's order. */
 import { NotFoundError } from '../../rollout/errors.ts';
+import { leaseName } from '../../rollout/naming.ts';
 import type { Clusters } from '../../rollout/ports.ts';
 import { createAccount, type Account, type CreateHandler } from '../account/account.ts';
 import { createChance } from '../account/chance.ts';
@@ -81,6 +82,8 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
   });
   if (scenario.registered) {
     account.records.register({ rack: scenario.rack, cluster: clusterName, nodePool: 'build' });
+    const build = scenario.pools['build'];
+    if (build !== undefined) cluster.addLease(leaseName(build.class));
   }
   account.ec2.begin();
 
