@@ -34,13 +34,13 @@ const readOnlyMetadata = ['creationTimestamp', 'deletionTimestamp', 'generation'
 export interface ApiServer {
   port: Cluster;
   /** A merge patch of the class's options by somebody else; null removes a field, which is then defaulted again. */
-  editClass(
+  editClass: (
     name: string,
     manager: string,
     fields: { [K in keyof MetadataFields]: MetadataFields[K] | null },
-  ): void;
+  ) => void;
   /** Server-side apply of exactly these options. Throws ConflictError where another manager holds another value. */
-  applyAs(manager: string, name: string, fields: MetadataFields, force?: boolean): void;
+  applyAs: (manager: string, name: string, fields: MetadataFields, force?: boolean) => void;
 }
 
 export function createApiServer(world: World, gate: Gate, events: Events): ApiServer {

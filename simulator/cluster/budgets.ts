@@ -5,14 +5,17 @@ import { nextCronHit } from './cron.ts';
 import { isDeleting, isInitialized, type Karpenter } from './karpenter.ts';
 import { parseGoDuration } from './names.ts';
 
+type Budgets = NonNullable<NonNullable<NodePool['spec']['disruption']>['budgets']>;
+
 export type DisruptionReason = 'Empty' | 'Drifted';
 
 /** The smallest of the budgets that are active and meant for the reason; a percentage is rounded up. */
 export function allowedByBudgets(pool: NodePool, nodes: number, reason: DisruptionReason, at: Date): number {
   let allowed = Number.MAX_SAFE_INTEGER;
-  for (const budget of pool.spec.disruption?.budgets ?? [{ nodes: '10%' }]) {
-    if ('reasons' in budget && budget.reasons !== undefined && !budget.reasons.includes(reason)) continue;
-    if ('schedule' in budget && !isActive(budget.schedule, budget.duration, at)) continue;
+  const budgets: Budgets = pool.spec.disruption?.budgets ?? [{ nodes: '10%' }];
+  for (const budget of budgets) {
+    if (budget.reasons?.includes(reason) === false) continue;
+    if (!isActive(budget.schedule, budget.duration, at)) continue;
     const scaled = budget.nodes.endsWith('%')
       ? Math.ceil((Number(budget.nodes.slice(0, -1)) * nodes) / 100)
       : Number(budget.nodes);

@@ -76,8 +76,16 @@ export function createSimulatedCluster(options: ClusterOptions): SimulatedCluste
   createTermination(karpenter, budgets, kubelets);
   createDisruption(karpenter, budgets, commands);
 
+  let movingAt = { revision: -1, moving: false };
+  /** Asked at every instant of a run: looked at again only where something changed. */
   function isMoving(): boolean {
     if (commands.active()) return true;
+    if (movingAt.revision !== store.revision)
+      movingAt = { revision: store.revision, moving: hasMovingClaim() };
+    return movingAt.moving;
+  }
+
+  function hasMovingClaim(): boolean {
     for (const claim of store.all('NodeClaim'))
       if (!isTrue(claim, 'Initialized') || isDeleting(karpenter, claim)) return true;
     return false;

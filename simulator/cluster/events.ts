@@ -28,6 +28,8 @@ export interface KarpenterEvent {
 export class Events {
   readonly #world: World;
   readonly #silentUntil = new Map<string, number>();
+  /** Names of Events by what they say of whom: client-go repeats an Event by moving its time. */
+  readonly #names = new Map<string, string>();
   #number = 0;
   #sweepAt = 0;
 
@@ -53,18 +55,22 @@ export class Events {
   write(event: ClusterEvent, component: string): void {
     const { store, clock } = this.#world;
     this.#sweep();
+    const key = `${component} ${event.regarding.uid} ${event.type} ${event.reason} ${event.message}`;
+    const known = this.#names.get(key);
+    const lastTimestamp = stamp(clock.now());
+    if (known !== undefined && store.update('Event', known, (current) => ({ ...current, lastTimestamp })))
+      return;
     this.#number += 1;
+    const name = `${event.regarding.name}.${this.#number.toString(16).padStart(8, '0')}`;
+    this.#names.set(key, name);
     store.create('Event', {
       kind: 'Event',
-      metadata: {
-        name: `${event.regarding.name}.${this.#number.toString(16).padStart(8, '0')}`,
-        namespace: 'default',
-      },
+      metadata: { name, namespace: 'default' },
       type: event.type,
       reason: event.reason,
       message: event.message,
       involvedObject: event.regarding,
-      lastTimestamp: stamp(clock.now()),
+      lastTimestamp,
       source: { component },
     });
   }
@@ -76,10 +82,11 @@ export class Events {
     const { store } = this.#world;
     const old: string[] = [];
     for (const event of store.all('Event')) {
-      if (Date.parse(event.lastTimestamp ?? '') > at - keptMs) break;
-      old.push(event.metadata.name);
+      if (Date.parse(event.lastTimestamp ?? '') <= at - keptMs) old.push(event.metadata.name);
     }
     for (const name of old) store.remove('Event', name);
+    for (const [key, name] of this.#names)
+      if (store.get('Event', name) === undefined) this.#names.delete(key);
     for (const [key, until] of this.#silentUntil) if (until <= at) this.#silentUntil.delete(key);
   }
 }

@@ -15,6 +15,10 @@ export interface Hands {
   stopKarpenter(milliseconds: number): void;
   /** A controller of the next hash version takes over: at once, or when a stopped one starts again. */
   upgradeHashVersion(): void;
+  /** `kubectl delete ec2nodeclass`: its finalizer waits until no NodeClaim uses it. */
+  removeClass(name: string): void;
+  /** `kubectl delete nodepool`: its nodes go with it, drained. */
+  removePool(name: string): void;
   /** A NodeClaim of the pool that is still on its way, as for a pending pod. Its name; undefined over the limits. */
   launchNode(pool: string): string | undefined;
 }
@@ -30,6 +34,18 @@ export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle:
   function existing(node: string): void {
     if (store.get('Node', node) === undefined) throw new Error(`The cluster has no node ${node}`);
   }
+
+  function collectClasses(): void {
+    for (const nodeClass of [...store.all('EC2NodeClass')]) {
+      const { name, deletionTimestamp } = nodeClass.metadata;
+      if (deletionTimestamp === undefined) continue;
+      const used = [...store.all('NodeClaim')].some((claim) => claim.spec.nodeClassRef.name === name);
+      if (!used) store.remove('EC2NodeClass', name);
+    }
+  }
+  store.watch('NodeClaim', ({ after }) => {
+    if (after === undefined) process.after(1_000, collectClasses);
+  });
 
   return {
     removeNode: (node) => {
@@ -65,6 +81,14 @@ export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle:
     upgradeHashVersion: () => {
       karpenter.hashVersion += 1;
       if (process.running) process.stop(restartMs);
+    },
+    removeClass: (name) => {
+      store.delete('EC2NodeClass', name);
+      collectClasses();
+    },
+    removePool: (name) => {
+      for (const claim of [...store.claimsOf(name)]) deleteClaim(karpenter, claim, 'hand');
+      store.remove('NodePool', name);
     },
     launchNode: (poolName) => {
       const pool = store.get('NodePool', poolName);

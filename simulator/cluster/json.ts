@@ -32,7 +32,7 @@ export function equal(one: unknown, other: unknown): boolean {
 /** JSON with sorted keys: equal values give equal text. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  if (!isObject(value)) return value === undefined ? 'null' : JSON.stringify(value);
   const keys = Object.keys(value).filter((key) => value[key] !== undefined);
   return `{${keys
     .sort()

@@ -75,6 +75,13 @@ export function createLifecycle(
 
   const about = (milliseconds: number): number => milliseconds * chance.between(0.85, 1.15);
 
+  const withTrue = (claim: NodeClaim, type: string): NodeClaim =>
+    setCondition(
+      claim,
+      { type, status: 'True', reason: type, message: '', observedGeneration: claim.metadata.generation ?? 1 },
+      clock.now(),
+    );
+
   function createClaim(pool: NodePool): string | undefined {
     const limit = pool.spec.limits?.['cpu'];
     if (limit !== undefined) {
@@ -164,30 +171,23 @@ export function createLifecycle(
     }
     process.after(about(settings.launchMs), () => {
       launching.delete(name);
-      const launched = store.update('NodeClaim', name, (current) => ({
-        ...setCondition(
-          current,
-          { type: 'Launched', status: 'True', reason: 'Launched', message: '', observedGeneration: 1 },
-          clock.now(),
-        ),
-        metadata: {
-          ...current.metadata,
-          annotations: { ...current.metadata.annotations, [classHash]: hash, [classHashVersion]: version },
-        },
-      }));
-      if (launched === undefined) {
-        machines.terminate(instanceId, gaveUp);
-        return;
-      }
-      const stored = store.update('NodeClaim', name, (current) => ({
-        ...current,
-        status: {
-          ...current.status,
-          providerID: `aws:///${zone}/${instanceId}`,
-          capacity: { cpu: String(launchedCpu) },
-        },
-      }));
-      if (stored !== undefined) boot(stored, about(settings.registerMs));
+      const launched = store.update('NodeClaim', name, (current) => {
+        const marked = withTrue(current, 'Launched');
+        return {
+          ...marked,
+          metadata: {
+            ...current.metadata,
+            annotations: { ...current.metadata.annotations, [classHash]: hash, [classHashVersion]: version },
+          },
+          status: {
+            ...marked.status,
+            providerID: `aws:///${zone}/${instanceId}`,
+            capacity: { cpu: String(launchedCpu) },
+          },
+        };
+      });
+      if (launched === undefined) machines.terminate(instanceId, gaveUp);
+      else boot(launched, about(settings.registerMs));
     });
   }
 
@@ -237,11 +237,7 @@ export function createLifecycle(
       spec: { ...current.spec, taints: registeredTaints(current.spec.taints, claim.spec.taints) },
     }));
     store.update('NodeClaim', name, (current) => {
-      const registered = setCondition(
-        current,
-        { type: 'Registered', status: 'True', reason: 'Registered', message: '', observedGeneration: 1 },
-        clock.now(),
-      );
+      const registered = withTrue(current, 'Registered');
       return { ...registered, status: { ...registered.status, nodeName: node.metadata.name } };
     });
     process.after(chance.between(1_000, 3_000), () => {
@@ -267,11 +263,7 @@ export function createLifecycle(
       metadata: { ...current.metadata, labels: { ...current.metadata.labels, [initializedLabel]: 'true' } },
     }));
     store.update('NodeClaim', claim.metadata.name, (current) =>
-      setCondition(
-        current,
-        { type: 'Initialized', status: 'True', reason: 'Initialized', message: '', observedGeneration: 1 },
-        clock.now(),
-      ),
+      withTrue(withTrue(current, 'Initialized'), 'Ready'),
     );
   }
 

@@ -25,7 +25,7 @@ export function ownable(object: {
 }
 
 export function leaves(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
-  if (!isObject(value) || (Object.keys(value).length === 0 && path.length > 1)) return [{ path, value }];
+  if (!isObject(value)) return [{ path, value }];
   return Object.entries(value).flatMap(([key, item]) =>
     item === undefined ? [] : leaves(item, [...path, key]),
   );

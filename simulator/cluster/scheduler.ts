@@ -24,9 +24,6 @@ export function createScheduler(world: World, events: Events, bindingLagMs: numb
   const assumed = new Map<string, string>();
   const assumedCpu = new Map<string, number>();
   const complainedAt = new Map<string, number>();
-  /** Raised by whatever could make a pod fit: without, a cycle is not repeated. */
-  let news = 0;
-  let tried = -1;
 
   const ticker = new Ticker(
     (milliseconds, action) => {
@@ -36,16 +33,18 @@ export function createScheduler(world: World, events: Events, bindingLagMs: numb
     cycle,
   );
 
+  /** What found no room is tried again when something changes that could make room. */
   function cycle(): boolean {
-    const waiting = [...store.unboundPods()].filter(
-      (pod) => isActive(pod) && !assumed.has(pod.metadata.name),
-    );
-    if (waiting.length === 0) return false;
-    if (tried !== news) {
-      tried = news;
-      for (const pod of waiting) schedule(pod);
+    for (const pod of [...store.unboundPods()])
+      if (isActive(pod) && !assumed.has(pod.metadata.name)) schedule(pod);
+    return false;
+  }
+
+  function tryAgain(): void {
+    for (const _ of store.unboundPods()) {
+      ticker.wake(chance.between(50, cycleMs));
+      return;
     }
-    return true;
   }
 
   function schedule(pod: Pod): void {
@@ -87,8 +86,7 @@ export function createScheduler(world: World, events: Events, bindingLagMs: numb
       if (current?.metadata.uid !== uid || !isActive(current)) return;
       if (store.get('Node', node) === undefined) {
         // The pod collector would delete a pod on a node that is gone; here it is scheduled again.
-        news += 1;
-        ticker.wake();
+        tryAgain();
         return;
       }
       store.update('Pod', name, (unbound) => ({
@@ -124,17 +122,13 @@ export function createScheduler(world: World, events: Events, bindingLagMs: numb
       const current = store.get('Node', name);
       if (current === undefined) seen.delete(name);
       else seen.set(name, current);
-      news += 1;
+      tryAgain();
     });
   });
   store.watch('Pod', ({ before, after }) => {
     const unbound = after !== undefined && after.spec.nodeName === undefined && isActive(after);
     const freed = after === undefined || (isTerminal(after) && !(before !== undefined && isTerminal(before)));
-    if (before === undefined || freed) news += 1;
-    if (unbound) {
-      ticker.wake(chance.between(50, cycleMs));
-    } else if (after === undefined && before !== undefined) {
-      complainedAt.delete(before.metadata.uid);
-    }
+    if (freed || (before === undefined && unbound)) tryAgain();
+    if (after === undefined && before !== undefined) complainedAt.delete(before.metadata.uid);
   });
 }

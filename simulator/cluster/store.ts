@@ -35,7 +35,7 @@ const counted: ReadonlySet<Kind> = new Set<Kind>([
 /** Karpenter's Events repeat for ever, on nodes where nothing happens: they are no change of the cluster. */
 const quiet: ReadonlySet<Kind> = new Set<Kind>(['Event']);
 
-function perKind<T>(make: () => T): { [K in Kind]: T } {
+function perKind<T>(make: () => T): Record<Kind, T> {
   return {
     EC2NodeClass: make(),
     NodePool: make(),
@@ -176,7 +176,7 @@ export class Store {
   }
 
   /** Gone, whatever its finalizers. */
-  remove<K extends Kind>(kind: K, name: string): void {
+  remove(kind: Kind, name: string): void {
     const before = this.get(kind, name);
     if (before !== undefined) this.#put({ kind, before });
   }
@@ -229,7 +229,7 @@ export class Store {
       return;
     }
     let pods = this.#podsByNode.get(pod.spec.nodeName);
-    if (pods === undefined) this.#podsByNode.set(pod.spec.nodeName, (pods = new Map()));
+    if (pods === undefined) this.#podsByNode.set(pod.spec.nodeName, (pods = new Map<string, Pod>()));
     pods.set(name, pod);
   }
 
@@ -241,7 +241,7 @@ export class Store {
   #indexClaim(claim: NodeClaim): void {
     const pool = claim.metadata.labels?.[nodePoolLabel] ?? '';
     let claims = this.#claimsByPool.get(pool);
-    if (claims === undefined) this.#claimsByPool.set(pool, (claims = new Map()));
+    if (claims === undefined) this.#claimsByPool.set(pool, (claims = new Map<string, NodeClaim>()));
     claims.set(claim.metadata.name, claim);
     if (claim.status?.providerID !== undefined) {
       this.#claimByProvider.set(claim.status.providerID, claim.metadata.name);

@@ -7,6 +7,7 @@ import { conditionOf, isTrue, setCondition, transitionOf } from './conditions.ts
 import { deleteClaim, type Karpenter } from './karpenter.ts';
 import type { Kubelets } from './kubelets.ts';
 import { disruptedTaint, parseGoDuration, sameTaint, stamp, terminationTimestamp } from './names.ts';
+import { zone } from './objects.ts';
 import type { DisruptionBudgets } from './pdb.ts';
 import { isEvictable, isTerminating, isWaitedForByDrain, ownedBy } from './pods.ts';
 import { Ticker } from './process.ts';
@@ -17,6 +18,8 @@ const minDrainMs = 5_000;
 /** Kubernetes' default, which bare Build pods have. */
 const podGraceMs = 30_000;
 const garbageMs = 2 * 60_000;
+/** Volumes are detached first: with EC2's shutting down, an instance is gone 30 s after its last pod. */
+const detachMs = 20_000;
 
 const words: Record<LostTo, string> = {
   drift: 'drift',
@@ -37,6 +40,8 @@ export function createTermination(
   const going = new Set<string>();
   /** When to ask a full budget again, by pod. */
   const askAgainAt = new Map<string, { at: number; pause: number }>();
+  /** When the last pod left each node that is going. */
+  const emptySince = new Map<string, number>();
 
   const ticker = new Ticker(
     (milliseconds, action) => {
@@ -63,7 +68,15 @@ export function createTermination(
       if (!isDrained(claim, node, deadline)) return;
     }
     if (!isInstanceGone(claim)) return;
-    if (node !== undefined) store.remove('Node', node.metadata.name);
+    if (node !== undefined) {
+      const cause = karpenter.causes.get(name) ?? 'hand';
+      for (const pod of [...store.podsOn(node.metadata.name)]) {
+        const why = `${node.metadata.name} was terminated for ${words[cause]}`;
+        kubelets.lose(pod.metadata.name, cause, why);
+      }
+      store.remove('Node', node.metadata.name);
+      emptySince.delete(node.metadata.name);
+    }
     store.remove('NodeClaim', name);
     going.delete(name);
   }
@@ -136,6 +149,7 @@ export function createTermination(
     }
     const current = store.get('NodeClaim', name) ?? claim;
     if (at - transitionOf(current, 'Drained') < minDrainMs) return false;
+    if (at - (emptySince.get(node.metadata.name) ?? 0) < detachMs) return false;
     setDrained(name, 'True');
     return true;
   }
@@ -231,10 +245,7 @@ export function createTermination(
   }
 
   function claimed(instanceId: string): boolean {
-    for (const zoneName of ['us-east-1a']) {
-      if (store.claimWithProvider(`aws:///${zoneName}/${instanceId}`) !== undefined) return true;
-    }
-    return false;
+    return store.claimWithProvider(`aws:///${zone}/${instanceId}`) !== undefined;
   }
 
   function notice(claim: NodeClaim): void {
@@ -243,6 +254,12 @@ export function createTermination(
     ticker.wake(200);
   }
 
+  store.watch('Pod', ({ before, after }) => {
+    const node = before?.spec.nodeName;
+    if (after === undefined && before !== undefined && node !== undefined && !ownedBy(before, 'DaemonSet')) {
+      emptySince.set(node, now(world));
+    }
+  });
   store.watch('NodeClaim', ({ after }) => {
     if (after?.metadata.deletionTimestamp !== undefined && !going.has(after.metadata.name) && process.running)
       notice(after);
