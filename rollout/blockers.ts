@@ -46,6 +46,8 @@ function saidByKarpenter(node: BuildNode, events: readonly Event[], now: Date): 
   const names = new Set([node.node?.metadata.name, node.claim?.metadata.name]);
   const said = events
     .filter(({ reason, involvedObject }) => reason === 'DisruptionBlocked' && names.has(involvedObject.name))
+    // That is our own hold, which is known better from the node.
+    .filter(({ message }) => !message.startsWith('Disruption is blocked through'))
     .filter(({ lastTimestamp }) => now.getTime() - new Date(lastTimestamp ?? 0).getTime() < FRESH_MS)
     .sort((a, b) => (b.lastTimestamp ?? '').localeCompare(a.lastTimestamp ?? ''));
   return said[0] && `Karpenter, which says: ${said[0].message}`;

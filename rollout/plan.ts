@@ -6,7 +6,7 @@ import { TransientError } from './errors.ts';
 import { readFleet, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writeJournal, type Plan } from './journal.ts';
-import type { EC2NodeClass } from './kubernetes.ts';
+import type { EC2NodeClass, Lease } from './kubernetes.ts';
 import { FIELD_MANAGER } from './naming.ts';
 import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned, pick } from './options.ts';
 import type { Ports, StoredParameter } from './ports.ts';
@@ -14,7 +14,7 @@ import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purp
 import type { Outcome, RolloutRecord } from './record.ts';
 import { few, type State } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
-import { holderOf, readLease } from './turn.ts';
+import { findLease, holderOf, leaseMissing } from './turn.ts';
 
 export type PlanPorts = Pick<
   Ports,
@@ -109,7 +109,9 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
       purpose,
     };
   }
-  const running = await alreadyRunning(ports, ground, purpose, execution);
+  const lease = await findLease(ground.cluster, ground.nodeClass.metadata.name);
+  if (lease === undefined) return end('Refused', leaseMissing(ground.nodeClass.metadata.name));
+  const running = await alreadyRunning(ports, lease, purpose, execution);
   if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
   const unapproved = needsApproval(decision.policy, classOptions(ground.nodeClass), purpose.target);
   if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
@@ -165,11 +167,11 @@ function difference(fleet: Fleet, purpose: Purpose, nodeClass: EC2NodeClass): st
 
 async function alreadyRunning(
   ports: Pick<Ports, 'workflow'>,
-  { cluster, nodeClass }: Ground,
+  lease: Lease,
   purpose: Purpose,
   execution: string | undefined,
 ): Promise<string | undefined> {
-  const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
+  const holder = holderOf(lease);
   if (holder === undefined || holder.execution === execution || holder.generation !== purpose.generation)
     return undefined;
   return (await ports.workflow.describe(holder.execution))?.status === 'RUNNING'

@@ -93,26 +93,32 @@ export interface Stopped {
  * Cleans up after an execution that ended without Conclude. The epoch of the Lease is raised first, since a Lambda of
  * it may still be writing; the record keeps saying that holds may exist until its time-out has passed.
  */
-export async function endStopped(
-  ports: ReconcilePorts,
-  { rack, execution, startedAt, status }: Stopped,
-): Promise<void> {
-  // It did conclude: its Fail state is what was heard of.
-  if ((await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`)) !== undefined) return;
-  const record = await ports.records.read(rack);
+export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promise<void> {
+  const { rack, execution, startedAt } = stopped;
   const { registration, others } = await registrationOf(ports, rack);
   if (registration === undefined) return;
+  const record = await ports.records.read(rack);
   const read = await readGround(ports, registration, others);
-  if (read.kind === 'found') {
-    const { cluster, nodeClass } = read.ground;
-    const lease = await readLease(cluster, nodeClass.metadata.name);
-    const now = ports.clock.now();
-    if (holderOf(lease)?.execution === execution) {
-      await passLease(cluster, lease, now);
-      await ports.records.write(rack, { ...record, holdsMayExist: true, takenOverAt: now.toISOString() });
-    }
-  }
-  await closeRollout(ports, ending({ rack, execution, startedAt, status }, record));
+  const hadTurn = read.kind === 'found' && (await raiseEpoch(ports, rack, read.ground, execution, record));
+  // It did conclude, all the way to its Lease: its Fail state is what was heard of.
+  const reported = await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`);
+  if (!hadTurn && reported !== undefined) return;
+  await closeRollout(ports, ending(stopped, record));
+}
+
+async function raiseEpoch(
+  ports: ReconcilePorts,
+  rack: string,
+  { cluster, nodeClass }: Ground,
+  execution: string,
+  record: RolloutRecord,
+): Promise<boolean> {
+  const lease = await readLease(cluster, nodeClass.metadata.name);
+  if (holderOf(lease)?.execution !== execution) return false;
+  const now = ports.clock.now();
+  await passLease(cluster, lease, now);
+  await ports.records.write(rack, { ...record, holdsMayExist: true, takenOverAt: now.toISOString() });
+  return true;
 }
 
 function ending({ rack, execution, startedAt, status }: Stopped, record: RolloutRecord) {

@@ -30,12 +30,16 @@ export function holderOf(lease: Lease): Holder | undefined {
   };
 }
 
+export const findLease = (cluster: Cluster, nodeClass: string): Promise<Lease | undefined> =>
+  cluster.get('Lease', leaseName(nodeClass));
+
+export const leaseMissing = (nodeClass: string): string =>
+  `Lease ${leaseName(nodeClass)} does not exist: it is made when the rack is registered; run \`imds-rollout rack add\` again`;
+
 export async function readLease(cluster: Cluster, nodeClass: string): Promise<Lease> {
-  const lease = await cluster.get('Lease', leaseName(nodeClass));
-  if (lease !== undefined) return lease;
-  throw new NotFoundError(
-    `Lease ${leaseName(nodeClass)} does not exist: it is made when the rack is registered; run \`imds-rollout rack add\` again`,
-  );
+  const lease = await findLease(cluster, nodeClass);
+  if (lease === undefined) throw new NotFoundError(leaseMissing(nodeClass));
+  return lease;
 }
 
 /** The later execution goes first; of two that started in one instant the one with the greater name. */

@@ -2,7 +2,6 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { Tracer } from '@aws-lambda-powertools/tracer';
 import { captureLambdaHandler } from '@aws-lambda-powertools/tracer/middleware';
 import middy from '@middy/core';
@@ -28,12 +27,16 @@ export function instrument(
   const logger = new Logger({ serviceName: SERVICE, persistentKeys: { step } });
   const metrics = new Metrics({ serviceName: SERVICE, namespace: SERVICE });
   const tracer = new Tracer({ serviceName: SERVICE });
+  const publish = (): void => {
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  };
   // Its deadline is the function's own; the steps bound what they do by counts.
   return middy({ timeoutEarlyInMillis: 0 })
     .use(injectLambdaContext(logger, { resetKeys: true }))
-    .use(logMetrics(metrics))
     .use(captureLambdaHandler(tracer, { captureResponse: false }))
+    .after(publish)
     .onError(({ error }) => {
+      publish();
       logger.error('failed', error ?? new Error('unknown error'));
     })
     .handler((event: unknown) => run(event, { logger, metrics }));
