@@ -1,0 +1,80 @@
+/** One moment of a run as people look at it: the workflow, each build node, what waits for what. */
+import type { MetadataOptions } from '../../rollout/ec2.ts';
+import type { Node } from '../../rollout/kubernetes.ts';
+import type { World } from '../../simulator/run/world.ts';
+
+export interface SceneNode {
+  name: string;
+  options: MetadataOptions | undefined;
+  cordoned: boolean;
+  protected: boolean;
+  drifted: boolean;
+  ready: boolean;
+  leaving: boolean;
+  builds: string[];
+}
+
+export interface Scene {
+  at: Date;
+  startsAt: Date;
+  /** The last execution; undefined before any. */
+  workflow: { execution: string; state: string; status: string; waitsFor: string } | undefined;
+  /** The build class's options. */
+  classOptions: { httpTokens?: string; httpPutResponseHopLimit?: number };
+  nodes: SceneNode[];
+  /** Nodes of other pools. */
+  others: number;
+  /** Builds that wait for a node. */
+  waiting: string[];
+  /** Builds that have ended, by outcome. */
+  ended: Record<string, string>;
+}
+
+export function sceneOf(world: World): Scene {
+  const { cluster, clock, executions } = world;
+  const last = executions.at(-1);
+  const claims = new Map(cluster.objects('NodeClaim').map((claim) => [claim.status?.providerID, claim]));
+  const builds = cluster.builds();
+  const nodes = cluster.objects('Node');
+  const isBuild = (node: Node): boolean => node.metadata.labels?.['karpenter.sh/nodepool'] === 'build';
+  return {
+    at: clock.now(),
+    startsAt: world.startedAt,
+    workflow: last && {
+      execution: last.name,
+      state: last.state ?? '',
+      status: last.status,
+      waitsFor: typeof last.payload['waitsFor'] === 'string' ? last.payload['waitsFor'] : '',
+    },
+    classOptions: {
+      ...cluster.objects('EC2NodeClass').find(({ metadata }) => metadata.name === 'build')?.spec
+        .metadataOptions,
+    },
+    nodes: nodes.filter(isBuild).map((node) => {
+      const claim = claims.get(node.spec.providerID);
+      const instance = world.account.ec2.machines.get(node.spec.providerID?.split('/').at(-1) ?? '');
+      return {
+        name: node.metadata.name,
+        options: instance?.metadataOptions && { ...instance.metadataOptions },
+        cordoned: node.spec.unschedulable === true,
+        protected: node.metadata.annotations?.['karpenter.sh/do-not-disrupt'] === 'true',
+        drifted:
+          claim?.status?.conditions?.some(({ type, status }) => type === 'Drifted' && status === 'True') ===
+          true,
+        ready:
+          node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
+        leaving: node.metadata.deletionTimestamp !== undefined,
+        builds: builds
+          .filter((build) => build.node === node.metadata.name && build.outcome === 'running')
+          .map(({ name }) => name),
+      };
+    }),
+    others: nodes.filter((node) => !isBuild(node)).length,
+    waiting: builds
+      .filter(({ node, outcome }) => node === null && outcome === 'running')
+      .map(({ name }) => name),
+    ended: Object.fromEntries(
+      builds.filter(({ outcome }) => outcome !== 'running').map(({ name, outcome }) => [name, outcome]),
+    ),
+  };
+}
