@@ -23,7 +23,6 @@ export function concludeStep(ports: ClosePorts, input: ConcludeInput): Promise<C
 
 function endingOf({ execution, startedAt, rack, state, error }: ConcludeInput): Concluding {
   if (state?.next === 'conclude' && error === undefined) return state;
-  const { next: _, ...known } = state ?? { next: undefined };
   return {
     schemaVersion: 1,
     rack,
@@ -33,9 +32,9 @@ function endingOf({ execution, startedAt, rack, state, error }: ConcludeInput): 
     next: 'conclude',
     outcome: 'Failed',
     reason: error === undefined ? 'the rollout ended without a decision' : inWords(error),
-    ...('generation' in known && known.generation !== undefined && { generation: known.generation }),
-    ...('target' in known && known.target !== undefined && { target: known.target }),
-    ...(state?.next !== 'conclude' && state !== undefined && { strategy: state.policy.strategy }),
+    ...(state?.generation !== undefined && { generation: state.generation }),
+    ...(state?.target !== undefined && { target: state.target }),
+    ...(state !== undefined && state.next !== 'conclude' && { strategy: state.policy.strategy }),
   };
 }
 

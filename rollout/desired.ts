@@ -101,7 +101,7 @@ function reader(stored: Stored, refusals: string[]): Used {
       return undefined;
     }
     const read = parameters[key].read(parameter.value);
-    if (read.ok) return read.value as Value<K>;
+    if (read.ok) return read.value;
     refusals.push(refuseValue(key, parameter.value, read.nearest));
     return undefined;
   };

@@ -133,13 +133,8 @@ function sections(report: Report): Html[] {
     ),
     table(
       'Builds',
-      ['Build', 'Node', 'Changed under it', 'There at the end'],
-      report.builds.map(({ name, node, changedUnder, seenAtEnd }) => [
-        name,
-        node,
-        yesOrNo(changedUnder),
-        yesOrNo(seenAtEnd),
-      ]),
+      ['Build', 'Node', 'Changed under it', 'Became of it'],
+      report.builds.map(({ name, node, changedUnder, fate }) => [name, node, yesOrNo(changedUnder), fate]),
     ),
     table(
       'Holds',

@@ -24,9 +24,9 @@ export interface Running {
  * vanished or may no longer be written, or another purpose is asked for; it ends `Superseded` too where the step
  * loses its turn half-way.
  */
-export async function runStep<S extends Rolling>(
+export async function runStep(
   ports: RunPorts,
-  state: S,
+  state: Rolling,
   step: (running: Running) => Promise<Rolling | Concluding>,
 ): Promise<Rolling | Concluding> {
   const { registration, others } = await registrationOf(ports, state.rack);

@@ -7,7 +7,10 @@ import type { Clock, Workflow } from './ports.ts';
 /** The name of this 30 s was used by an execution that ended, e.g. one that was stopped by hand: a later try works. */
 export class NameTaken extends RolloutError {}
 
-export type Started = { kind: 'started' | 'settling'; execution: string };
+export interface Started {
+  kind: 'started' | 'settling';
+  execution: string;
+}
 
 /**
  * Starts a rollout, unless one of the rack is settling, which reads the parameters later than now. Clocks may differ

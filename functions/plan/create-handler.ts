@@ -1,5 +1,5 @@
 /** Plans a rollout from reads alone. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { planStep, type PlanPorts } from '../../rollout/plan.ts';
 import { executionInputSchema, taskEvent } from '../../rollout/state.ts';
 import { instrument } from '../shared/instrument.ts';

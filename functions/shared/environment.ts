@@ -17,7 +17,8 @@ export function parseEnvironment<S extends z.ZodType>(schema: S, environment: En
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = path.join('.');
-    return `${name} is ${JSON.stringify(environment[name]) ?? 'not set'}: ${message}`;
+    const value = environment[name];
+    return `${name} is ${value === undefined ? 'not set' : JSON.stringify(value)}: ${message}`;
   });
   throw new EnvironmentError(`the function's environment is wrong: ${problems.join('; ')}`);
 }
