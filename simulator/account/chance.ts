@@ -13,11 +13,11 @@ export function createChance(seed: number): Chance {
  * Makes Math.random one of these for as long as `run` takes: the workflow library draws the jitter of retries from it.
  */
 export async function withSeededRandom<T>(seed: number, run: () => Promise<T>): Promise<T> {
-  const { random } = Math;
+  const real = Object.getOwnPropertyDescriptor(Math, 'random');
   Math.random = createChance(seed).next;
   try {
     return await run();
   } finally {
-    Math.random = random;
+    if (real) Object.defineProperty(Math, 'random', real);
   }
 }

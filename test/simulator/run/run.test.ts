@@ -1,74 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Ports } from '../../../rollout/ports.ts';
-import type { CreateHandler } from '../../../simulator/account/account.ts';
-import { resultSchema, type RunResult } from '../../../simulator/run/result.ts';
-import { runScenario, type RunOptions } from '../../../simulator/run/run.ts';
-import type { Product, World } from '../../../simulator/run/world.ts';
-import { loadScenario } from '../../../simulator/scenario/load.ts';
+import { resultSchema } from '../../../simulator/run/result.ts';
+import type { World } from '../../../simulator/run/world.ts';
+import { noInvariants, run, type Act } from './product.ts';
 
 const minute = 60_000;
-const quiet = { check: () => [], atEnd: () => [] };
-
-type Act = (event: unknown, ports: Ports) => unknown;
-
-/** A product of a few lines: an event starts an execution, whose one Task is `plan`. */
-function productOf(functions: Record<string, Act> = {}): Product {
-  const all: Record<string, Act> = {
-    'parameter-changed': async (_event, { workflow, clock }) =>
-      workflow.start(`demo-${clock.now().getTime()}`, 'demo'),
-    reconcile: () => ({}),
-    'rollout-ended': () => ({}),
-    plan: () => ({
-      outcome: 'Succeeded',
-      reason: 'nothing to it',
-      generation: 'abc',
-      compliantAt: new Date(),
-    }),
-    ...functions,
-  };
-  return {
-    functions: Object.fromEntries(
-      Object.entries(all).map(([name, act]): [string, CreateHandler] => [
-        name,
-        (ports) => async (event) => act(event, ports),
-      ]),
-    ),
-    environment: {},
-    definition: {
-      StartAt: 'Settle',
-      States: {
-        Settle: { Type: 'Wait', Seconds: 30, Next: 'Plan' },
-        Plan: {
-          Type: 'Task',
-          Resource: 'arn:aws:states:::lambda:invoke',
-          Parameters: { FunctionName: '${PlanFunctionArn}', 'Payload.$': '$' },
-          OutputPath: '$.Payload',
-          Next: 'Succeeded?',
-        },
-        'Succeeded?': {
-          Type: 'Choice',
-          Choices: [{ Variable: '$.outcome', StringEquals: 'Succeeded', Next: 'Ended' }],
-          Default: 'Ended badly',
-        },
-        Ended: { Type: 'Succeed' },
-        'Ended badly': { Type: 'Fail', ErrorPath: '$.outcome', CausePath: '$.reason' },
-      },
-    },
-  };
-}
-
-async function run(
-  scenario: string,
-  options: RunOptions & { functions?: Record<string, Act> } = {},
-): Promise<RunResult> {
-  const { functions, ...rest } = options;
-  return runScenario(loadScenario(scenario, 'test.yaml'), {
-    invariants: () => quiet,
-    product: productOf(functions),
-    ...rest,
-  });
-}
-
 const oneSet = `
 name: one-set
 runFor: 4h
@@ -173,7 +108,7 @@ test('entries of one moment play as written, and the steps of a person are in th
       world.onAudit(({ caller, api, target }) => {
         if (caller.function === 'person') keys.push(`${api} ${String(target)}`);
       });
-      return quiet;
+      return noInvariants;
     },
   });
   expect(keys).toEqual([
