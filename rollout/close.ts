@@ -1,32 +1,20 @@
 /** The end of a rollout: the table applied, what it came to recorded, told and proved. */
 import { createHash } from 'node:crypto';
-import { waitsFor } from './blockers.ts';
-import { selectorOf } from './builds.ts';
-import { decide } from './desired.ts';
 import { ForbiddenError, TransientError } from './errors.ts';
-import { readFleet, type Fleet } from './fleet.ts';
-import { readGround, registrationOf, type Ground } from './ground.ts';
-import { writes } from './guard.ts';
-import { handBack } from './hand-back.ts';
-import { NOTHING } from './hold.ts';
-import { readJournal, writeJournal, type Entry } from './journal.ts';
-import { duePatches, keep } from './keep.ts';
+import { readGround, registrationOf } from './ground.ts';
+import { readJournal, writeJournal } from './journal.ts';
 import { reportKey } from './naming.ts';
-import { classOptions, mismatches } from './options.ts';
 import { isKey } from './parameters.ts';
-import { phaseOf } from './phase.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
-import { REASON_LENGTH, type Options, type Outcome, type RolloutRecord } from './record.ts';
+import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { authoredKeys, makeReport, type Report } from './report.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
-import { isToBeReplaced, table, verdictOf, type Wanted } from './table.ts';
-import { endTurn, holderOf, readLease } from './turn.ts';
+import { isToBeReplaced, verdictOf } from './table.ts';
+import { tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
+import { endTurn } from './turn.ts';
 
-export type ClosePorts = Pick<
-  Ports,
-  'clock' | 'parameters' | 'records' | 'instances' | 'clusters' | 'reports' | 'notices'
->;
+export type ClosePorts = TidyPorts & Pick<Ports, 'records' | 'notices'>;
 
 /** What each outcome may write: everything, the record and notices but no object of the cluster, or its report alone. */
 const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
@@ -45,18 +33,6 @@ const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
 
 /** How long a Lambda of an execution may outlive it: the longest function time-out. */
 export const LONGEST_FUNCTION_MS = 120_000;
-
-interface Tidied {
-  ground?: Ground;
-  fleet?: Fleet;
-  entries: Entry[];
-  /** Nodes that are still held, with what they wait for. */
-  held: { node: string; why: string }[];
-  /** True where a whole look found what `held` says. */
-  known: boolean;
-}
-
-const UNTOUCHED: Tidied = { entries: [], held: [], known: false };
 
 /**
  * Ends a rollout. Done twice it writes nothing the second time. A success that the last look does not find goes on
@@ -92,7 +68,8 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
   if (registration !== undefined) {
     await ports.records.write(
       ending.rack,
-      remembered(record, named, stored, tidied, report, ports.clock.now()),
+      // As it is now: a rollout that began meanwhile has written its own into it.
+      remembered(await ports.records.read(ending.rack), named, stored, tidied, report, ports.clock.now()),
     );
     await releaseTurn(ports, registration, others, ending.execution);
   }
@@ -124,85 +101,6 @@ async function readGroundOrNothing(
   }
 }
 
-/** Applies the table one last time, for as much as is ours to apply. */
-async function tidy(
-  ports: ClosePorts,
-  ending: Concluding,
-  registration: Registration,
-  others: readonly Registration[],
-  record: RolloutRecord,
-): Promise<Tidied> {
-  try {
-    const read = await readGround(ports, registration, others);
-    if (read.kind !== 'found') return UNTOUCHED;
-    const { ground } = read;
-    const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
-    // Somebody else's rollout has the nodes now: their holds are its own.
-    if (holder !== undefined && holder.execution !== ending.execution) return { ...UNTOUCHED, ground };
-    return await tidyGround(ports, ending, ground, record);
-  } catch (error) {
-    if (ending.outcome === 'Failed' && error instanceof TransientError)
-      return { ...UNTOUCHED, held: await heldByEvidence(ports, ending) };
-    throw error;
-  }
-}
-
-async function tidyGround(
-  ports: ClosePorts,
-  ending: Concluding,
-  ground: Ground,
-  record: RolloutRecord,
-): Promise<Tidied> {
-  const decision = decide(await ports.parameters.list(ending.rack), true);
-  const isSelected = selectorOf(decision.kind === 'asks' ? decision.policy : {});
-  const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, isSelected);
-  const now = ports.clock.now();
-  const wanted = wantedAtEnd(ending, fleet, ground, record, now);
-  const { tryPatch } = writes(ground, async () => {
-    const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
-    if (holder !== undefined && holder.execution !== ending.execution) {
-      throw new TransientError(`${holder.execution} took the Lease while ${ending.execution} was ending`);
-    }
-  });
-  const kept = await keep(ports, { tryPatch }, duePatches(wanted, ending.execution, now));
-  if (ending.outcome === 'Succeeded' && (ending.restoring?.length ?? 0) > 0) {
-    await handBack(
-      ground,
-      ending.restoring ?? [],
-      Object.keys(ending.target ?? {}).length > (ending.restoring?.length ?? 0),
-    );
-  }
-  const [events, budgets] = await Promise.all([
-    ground.cluster.list('Event'),
-    ground.cluster.list('PodDisruptionBudget'),
-  ]);
-  const held = wanted
-    .filter(({ want }) => want.protect || want.cordon)
-    .map(({ node }) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }));
-  return { ground, fleet, entries: kept.entries, held, known: kept.left === 0 };
-}
-
-/** The table as it is to stay when the rollout is over; strategy karpenter and a withdrawn ask hold nothing. */
-export function wantedAtEnd(
-  { outcome, target, strategy }: Pick<Concluding, 'outcome' | 'target' | 'strategy'>,
-  fleet: Fleet,
-  { nodeClass }: Pick<Ground, 'nodeClass'>,
-  record: RolloutRecord,
-  now: Date,
-): Wanted[] {
-  if (outcome === 'Withdrawn' || strategy === 'karpenter') {
-    return fleet.nodes.map((node) => ({ node, want: NOTHING, why: 'nothing is asked of it any more' }));
-  }
-  const phase = phaseOf(fleet, record, now);
-  const patchedAt = record.patchedAt === undefined ? undefined : new Date(record.patchedAt);
-  return table({ fleet, target: judgedTarget(outcome, target ?? {}, nodeClass), phase, patchedAt, now });
-}
-
-/** Where the class does not say what was asked for, an instance is not wrong: only drift makes it leave. */
-function judgedTarget(outcome: Outcome, target: Options, nodeClass: Ground['nodeClass']): Options {
-  return outcome === 'RolledBack' || mismatches(target, classOptions(nodeClass)).length > 0 ? {} : target;
-}
-
 function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
   if (fleet?.instancesKnown !== true) return false;
   const patchedAt = ending.unlessCompliant?.patchedAt;
@@ -212,16 +110,6 @@ function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
       verdictOf(node, ending.target ?? {}, patchedAt === undefined ? undefined : new Date(patchedAt)),
     )
     .every((verdict) => verdict !== 'wrong' && verdict !== 'unknown');
-}
-
-/** What the execution's own evidence says is held, where the cluster does not answer. */
-async function heldByEvidence(ports: ClosePorts, ending: Concluding): Promise<Tidied['held']> {
-  const last = new Map<string, Extract<Entry, { what: 'hold' }>>();
-  for (const entry of await readJournal(ports, ending))
-    if (entry.what === 'hold') last.set(entry.node, entry);
-  return [...last.values()]
-    .filter((entry) => entry.protected || entry.cordoned)
-    .map(({ node, why }) => ({ node, why: `${why}, as far as is known: the cluster did not answer` }));
 }
 
 function withNames(reason: string, { held, fleet }: Tidied): string {
@@ -266,11 +154,11 @@ async function tell(
   ports: ClosePorts,
   ending: Concluding,
   registration: Registration | undefined,
-  { ground, known }: Tidied,
+  { ground }: Tidied,
   report: { key: string; sha256: string },
 ): Promise<void> {
   const { rack, execution, outcome, reason, generation, counts } = ending;
-  if (ground !== undefined && known) {
+  if (ground !== undefined) {
     await ground.cluster.emit({
       type: outcome === 'Succeeded' || outcome === 'Withdrawn' ? 'Normal' : 'Warning',
       reason: `ImdsRollout${outcome}`,

@@ -52,7 +52,10 @@ export function createGuard(
 }
 
 /** Writes without a rollout of one's own: reconcile and clean-up, which check by other means before. */
-export function writes({ cluster }: Ground, check: () => Promise<void>): Pick<Guard, 'patch' | 'tryPatch'> {
+export function writes(
+  { cluster }: Pick<Ground, 'cluster'>,
+  check: () => Promise<void>,
+): Pick<Guard, 'patch' | 'tryPatch'> {
   return {
     patch: async (kind, name, patch) => {
       await check();

@@ -37,7 +37,7 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
     ...comings(state, fleet),
     ...evictions(state, events),
   ]);
-  const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left });
+  const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left, written: kept.entries.length });
   return nextOf(
     { ...state, counts: look.counts, ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }) },
     look,
@@ -108,10 +108,11 @@ interface Seen {
   now: Date;
   wanted: readonly Wanted[];
   left: number;
+  written: number;
 }
 
 /** What the look saw, judged: counts, and names of those that matter. */
-function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look {
+function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Seen): Look {
   const judged = fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
     .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), patchedAtOf(state)) }));
@@ -134,6 +135,7 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left }: Seen): Look
     counts,
     instancesKnown: fleet.instancesKnown,
     left,
+    written,
     cordoned: wanted.filter(({ want }) => want.cordon).length,
     unsettledCordons: wanted.some(
       ({ want, node }) => want.cordon && want.protect && node.builds.length === 0,

@@ -13,6 +13,8 @@ export interface Look {
   instancesKnown: boolean;
   /** Holds that are due and not written yet. */
   left: number;
+  /** Holds that this look wrote. */
+  written: number;
   cordoned: number;
   /** Cordons that are too young for a protection to be lifted. */
   unsettledCordons: boolean;
@@ -65,10 +67,10 @@ const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Ro
  * two minutes, as long as 72 hours of looks fit an execution's 25,000 history events.
  */
 function cadence(state: Rolling, look: Look): number {
-  if (look.left > 0) return 1;
+  if (look.left > 0) return look.written > 0 ? 1 : RETRY_SECONDS;
   if (!look.instancesKnown) return RETRY_SECONDS;
   const age = since(look.now, state.patchedAt ?? look.now) / 1000;
-  if (look.phase.kind !== 'settled') return age < 600 ? READY_LOOK_SECONDS : RETRY_SECONDS;
+  if (look.phase.kind !== 'settled' && age < 600) return READY_LOOK_SECONDS;
   if (look.unsettledCordons) return CORDON_AGE_SECONDS + 1;
   if (age < 300) return 20;
   return age < 3600 ? 60 : 120;

@@ -1,8 +1,8 @@
 /** Reconcile: what events lost, what a stopped execution left, and the table for whatever is still held. */
 import { selectorOf } from './builds.ts';
-import { closeRollout, LONGEST_FUNCTION_MS, wantedAtEnd, type ClosePorts } from './close.ts';
+import { closeRollout, LONGEST_FUNCTION_MS, type ClosePorts } from './close.ts';
 import { decide, type Decision } from './desired.ts';
-import { readFleet, type Fleet } from './fleet.ts';
+import { readFleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
@@ -12,7 +12,8 @@ import { datesOf, propose, type PlanPorts } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { startRollout } from './start.ts';
-import { holderOf, passLease, readLease } from './turn.ts';
+import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
+import { holderOf, passLease, readLease, TurnLost } from './turn.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
 
@@ -53,16 +54,29 @@ export async function reconcileRack(ports: ReconcilePorts, { rack }: Registratio
   const running = executionsOf(rack, await ports.workflow.running());
   if (running.length > 0)
     return { rack, did: 'nothing', what: `${running.map(({ name }) => name).join(', ')} is at it` };
+  if (read?.kind === 'gone' && read.cluster && record.holdsMayExist) {
+    const { entries } = await releaseAll(ports, read.cluster, undefined);
+    if (entries.length > 0)
+      return { rack, did: 'table', what: `${String(entries.length)} holds released: ${read.why}` };
+  }
   if (read?.kind === 'found') {
     const ended = await endDeadHolder(ports, rack, read.ground);
     if (ended !== undefined) return ended;
     if (record.holdsMayExist) {
-      const visit = await keepTable(ports, rack, read.ground, decision, record);
+      const visit = await keepTable(ports, rack, read.ground, decision, record).catch(yieldTo(rack));
       if (visit !== undefined) return visit;
     }
   }
   return startWhereNeeded(ports, rack, record, stored);
 }
+
+/** A rollout that begins while its rack is visited has the rack from then on. */
+const yieldTo =
+  (rack: string) =>
+  (error: unknown): Visit => {
+    if (error instanceof TurnLost) return { rack, did: 'nothing', what: error.message };
+    throw error;
+  };
 
 /** An execution that no longer runs but still has the Lease was stopped, and nobody cleaned up after it. */
 async function endDeadHolder(
@@ -99,7 +113,7 @@ export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promi
   if (registration === undefined) return;
   const record = await ports.records.read(rack);
   const read = await readGround(ports, registration, others);
-  const hadTurn = read.kind === 'found' && (await raiseEpoch(ports, rack, read.ground, execution, record));
+  const hadTurn = read.kind === 'found' && (await raiseEpoch(ports, rack, read.ground, execution));
   // It did conclude, all the way to its Lease: its Fail state is what was heard of.
   const reported = await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`);
   if (!hadTurn && reported !== undefined) return;
@@ -111,12 +125,12 @@ async function raiseEpoch(
   rack: string,
   { cluster, nodeClass }: Ground,
   execution: string,
-  record: RolloutRecord,
 ): Promise<boolean> {
   const lease = await readLease(cluster, nodeClass.metadata.name);
   if (holderOf(lease)?.execution !== execution) return false;
   const now = ports.clock.now();
   await passLease(cluster, lease, now);
+  const record = await ports.records.read(rack);
   await ports.records.write(rack, { ...record, holdsMayExist: true, takenOverAt: now.toISOString() });
   return true;
 }
@@ -155,9 +169,10 @@ async function keepTable(
   const wanted = wantedAtEnd({ outcome, target }, fleet, ground, record, now).filter(
     ({ node }) => node.hold !== undefined,
   );
-  const { tryPatch } = writes(ground, () => Promise.resolve());
-  const kept = await keep(ports, { tryPatch }, duePatches(wanted, undefined, now));
-  await forget(ports, rack, fleet, record, now, kept.left);
+  const check = (): Promise<void> => assertFree(ground, undefined);
+  const kept = await keep(ports, writes(ground, check), duePatches(wanted, undefined, now));
+  const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
+  if (!held && kept.left === 0) await forget(ports, rack, check, now);
   return kept.entries.length > 0
     ? { rack, did: 'table', what: `${String(kept.entries.length)} holds changed` }
     : undefined;
@@ -167,16 +182,17 @@ async function keepTable(
 async function forget(
   ports: ReconcilePorts,
   rack: string,
-  fleet: Fleet,
-  record: RolloutRecord,
+  check: () => Promise<void>,
   now: Date,
-  left: number,
 ): Promise<void> {
-  const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
+  const record = await ports.records.read(rack);
+  const { takenOverAt } = record;
   const outlived =
-    record.takenOverAt !== undefined &&
-    now.getTime() - new Date(record.takenOverAt).getTime() < LONGEST_FUNCTION_MS;
-  if (!held && left === 0 && !outlived) await ports.records.write(rack, { ...record, holdsMayExist: false });
+    takenOverAt !== undefined && now.getTime() - new Date(takenOverAt).getTime() < LONGEST_FUNCTION_MS;
+  if (outlived) return;
+  // Read before the Lease is looked at: a rollout that begins writes its own record only after it took the Lease.
+  await check();
+  await ports.records.write(rack, { ...record, holdsMayExist: false });
 }
 
 /** Starts a rollout where something differs, unless what was decided of it still stands. */

@@ -1,6 +1,6 @@
 /** What every step of a running rollout begins with: the same reads, and the same question whether to go on. */
 import { askedNow } from './ask.ts';
-import { ConflictError, TransientError } from './errors.ts';
+import { TransientError } from './errors.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { executionName, executionsOf } from './naming.ts';
@@ -62,11 +62,11 @@ async function supersede(ports: RunPorts, state: Rolling, why: string): Promise<
   const successor = running.find(
     ({ name, startedAt }) => name !== state.execution && startedAt >= state.startedAt,
   );
-  if (successor === undefined)
-    await ports.workflow.start(executionName(state.rack, ports.clock.now()), state.rack);
+  const name = executionName(state.rack, ports.clock.now());
+  if (successor === undefined && (await ports.workflow.start(name, state.rack)) === 'closed') {
+    throw new TransientError(
+      `execution ${name} has ended already: a successor has to wait for the next name`,
+    );
+  }
   return conclude(state, 'Superseded', why);
 }
-
-/** What a later try may cure: never the end of a rollout by itself. */
-export const isPassing = (error: unknown): boolean =>
-  error instanceof TransientError || error instanceof ConflictError;
