@@ -9,9 +9,12 @@ export interface Ground {
   nodeClass: EC2NodeClass;
 }
 
-/** `gone`: pool or class vanished; `refused`: what is there must not be written. Both say why by name. */
+/**
+ * `gone`: pool or class vanished, or is of a kind without metadataOptions. `refusal`: both are there, and the class
+ * must not be written; holds are kept all the same.
+ */
 export type GroundRead =
-  { kind: 'found'; ground: Ground } | { kind: 'gone' | 'refused'; why: string; cluster?: Cluster };
+  { kind: 'found'; ground: Ground; refusal?: string } | { kind: 'gone'; why: string; cluster: Cluster };
 
 const refersTo = (pool: NodePool, nodeClass: string): boolean =>
   pool.spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' &&
@@ -41,7 +44,7 @@ export async function readGround(
   const { kind, name } = pool.spec.template.spec.nodeClassRef;
   if (kind !== 'EC2NodeClass') {
     return {
-      kind: 'refused',
+      kind: 'gone',
       why: `NodePool ${registration.nodePool} refers to a ${kind} (${name}), and only an EC2NodeClass has metadataOptions`,
       cluster,
     };
@@ -53,9 +56,11 @@ export async function readGround(
     sharedClass(pools, pool, name) ??
     classOfAnotherRack(pools, registration, others, name) ??
     noHeadroom(pool);
-  return refusal === undefined
-    ? { kind: 'found', ground: { registration, cluster, pool, nodeClass } }
-    : { kind: 'refused', why: refusal, cluster };
+  return {
+    kind: 'found',
+    ground: { registration, cluster, pool, nodeClass },
+    ...(refusal !== undefined && { refusal }),
+  };
 }
 
 function sharedClass(pools: readonly NodePool[], pool: NodePool, nodeClass: string): string | undefined {

@@ -87,8 +87,8 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
     );
   }
   const read = await readGround(ports, registration, others);
-  if (read.kind !== 'found')
-    return end(read.kind === 'gone' && record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
+  if (read.kind === 'gone') return end(record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
+  if (read.refusal !== undefined) return end('Refused', read.refusal);
   const { ground } = read;
   const purpose = purposeOf(decision.ask, record, ground.nodeClass.metadata.uid);
   const forbidden = await forbiddenByAccount(ports, purpose);

@@ -54,7 +54,7 @@ export async function reconcileRack(ports: ReconcilePorts, { rack }: Registratio
   const running = executionsOf(rack, await ports.workflow.running());
   if (running.length > 0)
     return { rack, did: 'nothing', what: `${running.map(({ name }) => name).join(', ')} is at it` };
-  if (read?.kind === 'gone' && read.cluster && record.holdsMayExist) {
+  if (read?.kind === 'gone' && record.holdsMayExist) {
     const { entries } = await releaseAll(ports, read.cluster, undefined);
     if (entries.length > 0)
       return { rack, did: 'table', what: `${String(entries.length)} holds released: ${read.why}` };

@@ -33,7 +33,8 @@ export async function runStep(
   if (registration === undefined)
     return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
   const read = await readGround(ports, registration, others);
-  if (read.kind !== 'found') return conclude(state, read.kind === 'gone' ? 'Withdrawn' : 'Failed', read.why);
+  if (read.kind === 'gone') return conclude(state, 'Withdrawn', read.why);
+  if (read.refusal !== undefined) return conclude(state, 'Failed', read.refusal);
   const { ground } = read;
   const [parameters, record] = await Promise.all([
     ports.parameters.list(state.rack),

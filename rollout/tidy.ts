@@ -45,9 +45,7 @@ export async function tidy(
 ): Promise<Tidied> {
   try {
     const read = await readGround(ports, registration, others);
-    if (read.kind !== 'found') {
-      return read.cluster ? await releaseAll(ports, read.cluster, ending.execution) : UNTOUCHED;
-    }
+    if (read.kind === 'gone') return await releaseAll(ports, read.cluster, ending.execution);
     const { ground } = read;
     const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
     // Somebody else's rollout has the nodes now: their holds are its own.
