@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command imds-rollout: parses, calls, prints. */
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { ScenarioError } from '../simulator/scenario/load.ts';
 import { paramsCommand } from './commands/params.ts';
 import { planCommand } from './commands/plan.ts';
@@ -32,11 +32,10 @@ const program = new Command('imds-rollout')
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) throw error;
   process.exitCode = exitCodes.error;
   // What is said on purpose needs no stack; anything else is a fault of ours, which the stack helps to find.
   const isKnown = error instanceof CommandFailure || error instanceof ScenarioError;
   const text =
-    error instanceof Error && !isKnown ? (error.stack ?? error.message) : String((error as Error).message);
+    error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : String(error);
   process.stderr.write(`${text}\n`);
 }

@@ -53,14 +53,19 @@ export async function playToMoment({ scenario: file, at, rack }: MomentOptions):
 /** After a run its clock stands still, and goes on only as far as an answer needs. */
 function asker({ clock }: World): Moment['ask'] {
   return async (question) => {
-    let open = true;
-    const answer = question().finally(() => {
-      open = false;
-    });
-    // Seen below, where it is awaited.
-    answer.catch(() => undefined);
+    const answer = question();
+    const waiting = { open: true };
+    const closed = (): void => {
+      waiting.open = false;
+    };
+    answer.then(closed, closed);
     await settle();
-    while (open && (await clock.step()));
+    while (isOpen(waiting) && (await clock.step()));
     return answer;
   };
+}
+
+/** Asked anew each time: it changes while a step is waited for. */
+function isOpen(waiting: { open: boolean }): boolean {
+  return waiting.open;
 }

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { decide, type Decision } from '../../rollout/desired.ts';
-import { isKey, parameters, type Group, type Key } from '../../rollout/parameters.ts';
+import { isKey, parameters, type Group } from '../../rollout/parameters.ts';
 import type { StoredParameter } from '../../rollout/ports.ts';
 import { CommandFailure } from '../failure.ts';
 import { playToMoment, type Moment, type MomentOptions } from '../moment.ts';
@@ -139,7 +139,7 @@ function decideAfter(
   assignments: readonly Assignment[],
   { world }: Moment,
 ): Decision {
-  const written = new Set<Key | string>(assignments.map(({ key }) => key));
+  const written = new Set<string>(assignments.map(({ key }) => key));
   const date = world.clock.now().toISOString();
   const after: StoredParameter[] = [
     ...before.filter(({ key }) => !written.has(key)),

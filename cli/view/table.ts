@@ -7,12 +7,12 @@ const nothing = { left: '', mid: '', right: '', other: '' };
 /** Rows are given in the order of the titles. An empty table is its titles. */
 export function renderTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({
-    columns: titles.map((title) => ({ name: title, title: bold(title), alignment: 'left' })),
+    columns: titles.map((title) => ({ name: title, title: bold(title), alignment: 'left' as const })),
     style: {
       headerTop: nothing,
       headerBottom: nothing,
       tableBottom: nothing,
-      vertical: { left: '', mid: '', right: '', other: '' },
+      vertical: '',
     },
     shouldDisableColors: true,
   });

@@ -1,9 +1,7 @@
 /** The simulated world as invariants see it. */
-import type { StoredParameter } from '../../rollout/ports.ts';
 import { recordSchema } from '../../rollout/record.ts';
 import { collectRollouts } from '../run/rollouts.ts';
 import type { World } from '../run/world.ts';
-import type { Scenario } from '../scenario/scenario.ts';
 import { createInvariants, type Invariants } from './invariants.ts';
 import type { Truth } from './truth.ts';
 
@@ -18,14 +16,7 @@ function truthOf(world: World): Truth {
     scenario,
     audit: world.audit,
     now: () => world.clock.now(),
-    parameters: () =>
-      Object.entries(account.parameterStore.values(scenario.rack)).map(([key, value]) => ({
-        key,
-        value,
-        type: typeOf(scenario, key, value),
-        version: 1,
-        lastModifiedDate: scenario.startsAt,
-      })),
+    parameters: () => account.parameterStore.stored(scenario.rack),
     record: () => {
       const text = account.records.stored(scenario.rack);
       return text === undefined ? undefined : recordSchema.parse(JSON.parse(text));
@@ -47,14 +38,4 @@ function truthOf(world: World): Truth {
     endOf: (node) =>
       account.ec2.history.findLast(({ instance }) => cluster.nodeOf(instance.instanceId) === node)?.endedBy,
   };
-}
-
-/** The type is no part of a value: it is the one that the scenario gave with it. */
-function typeOf(scenario: Scenario, key: string, value: string): StoredParameter['type'] {
-  const sets = scenario.timeline.flatMap(({ action }) =>
-    action.kind === 'set' ? [action.parameters[key]] : [],
-  );
-  return (
-    [scenario.parameters[key], ...sets].findLast((parameter) => parameter?.value === value)?.type ?? 'String'
-  );
 }
