@@ -21,7 +21,7 @@ const kinds: [RegExp, new (message: string, options?: ErrorOptions) => Error][] 
     TransientError,
   ],
   [
-    /^(Internal.*|ServerTimeout|Service.?Unavailable.*|Unavailable|NetworkingError|Http(429|5\d\d))$/,
+    /^(Internal.*|ServerTimeout|SlowDown|Service.?Unavailable.*|Unavailable|NetworkingError|Http(429|5\d\d))$/,
     TransientError,
   ],
 ];

@@ -14,7 +14,8 @@ export function createChance(seed: number): Chance {
  */
 export async function withSeededRandom<T>(seed: number, run: () => Promise<T>): Promise<T> {
   const real = Object.getOwnPropertyDescriptor(Math, 'random');
-  Math.random = createChance(seed).next;
+  const chance = createChance(seed);
+  Math.random = () => chance.next();
   try {
     return await run();
   } finally {

@@ -25,6 +25,8 @@ export interface ParameterStore {
   ): void;
   /** DeleteParameter, by a person. Throws ParameterNotFound where there is none. */
   unset(rack: string, key: string): void;
+  /** What is stored at this moment. */
+  stored(rack: string): readonly StoredParameter[];
   /** The values at this moment, by key. */
   values(rack: string): Record<string, string>;
   onChange(listener: (change: ParameterChange) => void): void;
@@ -94,6 +96,7 @@ export function createParameterStore(options: {
       stored.delete(name);
       changed({ operation: 'Delete', name, type: last.type }, 'ssm:DeleteParameter');
     },
+    stored: current,
     values: (rack) => Object.fromEntries(current(rack).map(({ key, value }) => [key, value])),
     onChange(listener) {
       listeners.push(listener);

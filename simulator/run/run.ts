@@ -93,7 +93,6 @@ function ended({ account, cluster, clock }: World, timeline: Timeline): boolean 
     timeline.played() &&
     now - Math.max(account.changedAt(), cluster.changedAt().getTime()) >= quietFor &&
     !account.busy() &&
-    !cluster.busy() &&
-    cluster.builds().every(({ outcome }) => outcome !== 'running')
+    !cluster.busy()
   );
 }

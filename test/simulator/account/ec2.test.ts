@@ -34,6 +34,26 @@ test('a modification is pending at once and applied after the delay', async () =
   });
 });
 
+test('a later modification starts the wait anew, and the end of the instance ends it', async () => {
+  await inWorld({ ec2: { applyDelay: 2_000 } }, async (world) => {
+    const [first, second] = [launch(world), launch(world)];
+    world.account.ec2.begin();
+    const applied: string[] = [];
+    world.account.ec2.machines.onApplied(({ instanceId, metadataOptions }) => {
+      applied.push(`${instanceId} ${String(metadataOptions?.httpTokens)}`);
+    });
+    await world.account.ports.instances.modifyMetadataOptions(first, strict);
+    await world.account.ports.instances.modifyMetadataOptions(second, strict);
+    await world.until(1_000);
+    await world.account.ports.instances.modifyMetadataOptions(first, loose);
+    world.account.ec2.machines.terminate(second, 'drift');
+    await world.until(2_999);
+    expect(applied).toEqual([]);
+    await world.until(3_000);
+    expect(applied).toEqual([`${first} optional`]);
+  });
+});
+
 test('the bucket empties, refills at its rate, and strangers take their share of the refill', async () => {
   const accepted = async (strangers: number): Promise<number[]> => {
     const counts: number[] = [];
@@ -106,6 +126,10 @@ test('instances are found by tags and by ids together, each once', async () => {
       tags: {},
       metadataOptions: loose,
     }).instanceId;
+    for (const foreign of ['eks:eks-cluster-name', 'karpenter.k8s.aws/ec2nodeclass']) {
+      const foreignTags = { ...tags, [foreign]: 'other' };
+      world.account.ec2.machines.launch({ zone: 'a', tags: foreignTags, metadataOptions: loose });
+    }
     expect((await find(world)).map(({ instanceId }) => instanceId)).toEqual([tagged]);
     expect((await find(world, [other, tagged, 'i-unknown'])).map(({ instanceId }) => instanceId)).toEqual([
       tagged,

@@ -55,6 +55,18 @@ test('events are lost, doubled and late as the scenario says', async () => {
   for (const { at } of late) expect(at).toBeGreaterThanOrEqual(120_500);
 });
 
+test('the fate of one write is not that of the next', async () => {
+  let seen = 0;
+  await inWorld({ functions: { 'parameter-changed': () => (seen += 1) } }, async ({ account, until }) => {
+    account.eventBus.withFate({ fate: 'lost' }, () => {
+      account.parameterStore.set('demo', 'release', '3.24.10');
+    });
+    account.parameterStore.set('demo', 'release', '3.24.11');
+    await until(10_000);
+  });
+  expect(seen).toBe(1);
+});
+
 test('an execution that ends badly reaches rollout-ended, one that ends well does not', async () => {
   const seen: unknown[] = [];
   const functions = {

@@ -50,6 +50,17 @@ test('a call that fails has no effect, but for a time-out, where it may have', a
   expect(afterTimeOuts).toBeLessThan(35);
 });
 
+test('a write that failed changed nothing, so it does not count as the last change', async () => {
+  await inWorld({ faults: [{ api: 's3:*', error: 'InternalError', from: 2_000 }] }, async (world) => {
+    const put = (): Promise<void> => world.account.ports.reports.put('a', '', '');
+    await world.until(1_000);
+    await put();
+    await world.until(3_000);
+    await expect(put()).rejects.toBeInstanceOf(TransientError);
+    expect(new Date(world.gate.changedAt()).toISOString()).toBe('2026-03-02T09:00:01.000Z');
+  });
+});
+
 test('latency passes in virtual time, and the call takes effect after it', async () => {
   await inWorld({ faults: [{ api: 's3:PutObject', latency: 5_000 }] }, async ({ account, until }) => {
     void account.ports.reports.put('demo/a.json', '{}', 'application/json');

@@ -131,6 +131,7 @@ test('the same name and input is one execution while it runs, and closed afterwa
       expect(await workflow.running()).toEqual([
         { name: 'demo-1', startedAt: '2026-03-02T09:00:00.000Z', status: 'RUNNING' },
       ]);
+      expect(await workflow.start('demo-1', 'another')).toBe('closed');
       await until(120_000);
       expect(await workflow.start('demo-1', 'demo')).toBe('closed');
       expect(await workflow.running()).toEqual([]);
@@ -202,6 +203,21 @@ test("the definition's TimeoutSeconds ends the execution", async () => {
       status: 'TIMED_OUT',
       endedAt: new Date('2026-03-02T10:00:00Z'),
     });
+  });
+});
+
+test("a Task's result above 256 KiB ends the execution, even where the state throws it away", async () => {
+  const definition = structuredClone(loop);
+  Object.assign(definition.States['Observe'] ?? {}, {
+    ResultSelector: undefined,
+    OutputPath: undefined,
+    ResultPath: null,
+  });
+  const huge = { names: 'x'.repeat(262_144) };
+  await inWorld({ definition, functions: { observe: answers(huge) } }, async ({ account, until }) => {
+    await account.ports.workflow.start('demo-1', 'demo');
+    await until(1);
+    expect(account.stepFunctions.executions[0]).toMatchObject({ error: 'States.DataLimitExceeded' });
   });
 });
 

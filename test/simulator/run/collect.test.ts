@@ -11,6 +11,7 @@ nodes:
   - { name: busy, pool: build, builds: [{ name: long, runsFor: 2h }] }
   - { name: blocked, pool: build, pods: [{ name: cache-0, ownedBy: StatefulSet, pdb: cache, evictable: false }] }
   - { name: changed, pool: build, builds: [{ name: longer, runsFor: 3h }] }
+  - { name: free, pool: build, doNotDisrupt: true }
   - { name: gone, pool: build, builds: [{ name: lost, runsFor: 3h }] }
 timeline:
   - { at: 1m, set: { imds_http_tokens: required } }
@@ -69,6 +70,7 @@ test('instances tell what was, what is, and what ended them', async () => {
       atEnd: { httpTokens: 'required', httpPutResponseHopLimit: 3, state: 'applied' },
       modifiedAt: '2026-03-02T09:02:00.000Z',
     },
+    { node: 'free', atEnd: loose },
     { node: 'gone', atStart: loose, atEnd: null, endedBy: 'hand' },
   ]);
   expect(builds).toMatchObject([

@@ -8,8 +8,8 @@ import { loadScenario } from '../../../simulator/scenario/load.ts';
 
 export type Act = (event: unknown, ports: Ports) => unknown;
 
-/** An event starts an execution, whose one Task is `plan`. */
-export function productOf(functions: Record<string, Act> = {}): Product {
+/** An event starts an execution, which settles and then runs its one Task, `plan`. */
+export function productOf(functions: Record<string, Act> = {}, settleSeconds = 30): Product {
   const all: Record<string, Act> = {
     'parameter-changed': async (_event, { workflow, clock }) =>
       workflow.start(`demo-${clock.now().getTime()}`, 'demo'),
@@ -34,7 +34,7 @@ export function productOf(functions: Record<string, Act> = {}): Product {
     definition: {
       StartAt: 'Settle',
       States: {
-        Settle: { Type: 'Wait', Seconds: 30, Next: 'Plan' },
+        Settle: { Type: 'Wait', Seconds: settleSeconds, Next: 'Plan' },
         Plan: {
           Type: 'Task',
           Resource: 'arn:aws:states:::lambda:invoke',

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { resultSchema } from '../../../simulator/run/result.ts';
 import type { World } from '../../../simulator/run/world.ts';
-import { noInvariants, run, type Act } from './product.ts';
+import { noInvariants, productOf, run, type Act } from './product.ts';
 
 const minute = 60_000;
 const oneSet = `
@@ -46,6 +46,39 @@ test('the run ends 30 minutes after the last change, or at runFor', async () => 
   expect(virtualSeconds).toBeLessThan(lastChange + 1_800 + 300);
   expect((await run(oneSet.replace('4h', '3m'))).virtualSeconds).toBe(180);
   expect((await run(oneSet, { until: 2 * minute })).virtualSeconds).toBe(120);
+});
+
+test.each([
+  [
+    'an entry still to be played',
+    oneSet.replace('timeline: [', 'timeline: [{ at: 3h, unset: [release] }, '),
+    30,
+  ],
+  ['a Build that still runs', oneSet.replace('runsFor: 10m', 'runsFor: 185m'), 30],
+  ['an execution that still runs', oneSet, 3 * 3_600],
+])('nothing has changed for long, but %s keeps the run going', async (_what, scenario, settleSeconds) => {
+  const { virtualSeconds } = await run(scenario, { product: productOf({}, settleSeconds) });
+  expect(virtualSeconds).toBeGreaterThanOrEqual(3 * 3_600);
+});
+
+test("parameters of the start send no event, and an entry's fate is that of the next set alone", async () => {
+  let events = 0;
+  const scenario = oneSet
+    .replace('timeline: [', 'timeline: [{ at: 50s, event: doubled }, ')
+    .replace('required } }]', 'required } }, { at: 2m, unset: [release] }]')
+    .concat('parameters: { release: "3.24.10" }');
+  await run(scenario, { functions: { 'parameter-changed': () => (events += 1) } });
+  expect(events).toBe(3);
+});
+
+test('a Build that starts on its node later is not there before', async () => {
+  const seen = new Map<number, number>();
+  await run(oneSet.replace('startsAt: -5m', 'startsAt: 5m'), {
+    onStep: ({ cluster, clock, startedAt }) => {
+      seen.set(Math.floor((clock.now().getTime() - startedAt.getTime()) / minute), cluster.builds().length);
+    },
+  });
+  expect([seen.get(4), seen.get(5)]).toEqual([0, 1]);
 });
 
 test('a reconcile that writes keeps the run going', async () => {
@@ -119,9 +152,14 @@ test('entries of one moment play as written, and the steps of a person are in th
 });
 
 test('invariants are asked at every write, at most once for each other instant, and at the end', async () => {
+  const reads: Act = (_event, { parameters }) =>
+    Promise.all(['a', 'b', 'c'].map((rack) => parameters.list(rack)));
   const asked: string[] = [];
   const result = await run(oneSet, {
-    functions: { plan: async (_event, { notices }) => notices.send({ type: 'told', detail: {} }) },
+    functions: {
+      reconcile: reads,
+      plan: async (_event, { notices }) => notices.send({ type: 'told', detail: {} }),
+    },
     invariants: ({ clock }) => ({
       check: () => {
         asked.push(clock.now().toISOString());
