@@ -15,9 +15,17 @@ export function selectorOf(policy: { buildSelector?: string }): Selector {
   return read.ok ? read.value : () => true;
 }
 
-/** A pod that nobody would run again just so, bound or not. */
-export function wouldBeBuild(pod: Pod, isSelected: Selector): boolean {
-  const finished = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+/** So long after the end of its grace a deleted pod is not waited for by Karpenter's drain: its kubelet is gone. */
+const STUCK_TERMINATING_MS = 60_000;
+
+const isStuckTerminating = ({ metadata: { deletionTimestamp } }: Pod, now: Date): boolean =>
+  deletionTimestamp !== undefined &&
+  now.getTime() - new Date(deletionTimestamp).getTime() > STUCK_TERMINATING_MS;
+
+/** A pod that nobody would run again just so, bound or not. One that is stuck terminating is lost already. */
+export function wouldBeBuild(pod: Pod, isSelected: Selector, now: Date): boolean {
+  const finished =
+    pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' || isStuckTerminating(pod, now);
   const owned = pod.metadata.ownerReferences?.some(({ kind }) => RECREATING_OWNERS.has(kind)) ?? false;
   const mirror = pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
   return !finished && !owned && !mirror && isSelected(pod.metadata.labels ?? {});
@@ -32,10 +40,9 @@ const isUnschedulable = (pod: Pod): boolean =>
   ) ??
     false);
 
-/** The Builds that wait for a node of the pool. */
-export function waitingBuilds(pods: readonly Pod[], pool: NodePool, isSelected: Selector): Pod[] {
-  return pods.filter((pod) => isUnschedulable(pod) && wouldBeBuild(pod, isSelected) && fitsPool(pod, pool));
-}
+/** Those of the Builds that wait for a node of the pool. */
+export const waitingBuilds = (builds: readonly Pod[], pool: NodePool): Pod[] =>
+  builds.filter((pod) => isUnschedulable(pod) && fitsPool(pod, pool));
 
 export function tolerates(pod: Pod, taints: readonly Taint[]): boolean {
   const tolerations = pod.spec.tolerations ?? [];

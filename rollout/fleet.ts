@@ -80,6 +80,7 @@ export async function readFleet(
   const { claims, nodes } = await listNodes({ cluster, nodeClass, pool });
   const podsListedAt = ports.clock.now();
   const pods = await cluster.list('Pod');
+  const isBuild = (pod: Pod): boolean => wouldBeBuild(pod, isSelected, podsListedAt);
   const instanceIds = claims
     .map(({ status }) => instanceIdOf(status?.providerID))
     .filter((id) => id !== undefined);
@@ -91,8 +92,8 @@ export async function readFleet(
   return {
     nodeClass,
     pool,
-    nodes: join({ claims, nodes, pods, instances: instances ?? [] }, nodeClass, isSelected),
-    waiting: waitingBuilds(pods, pool, isSelected),
+    nodes: join({ claims, nodes, pods, instances: instances ?? [] }, nodeClass, isBuild),
+    waiting: waitingBuilds(pods.filter(isBuild), pool),
     podsListedAt,
     instancesKnown: instances !== undefined,
   };
@@ -140,7 +141,7 @@ interface Read {
   instances: readonly Instance[];
 }
 
-function join(read: Read, nodeClass: EC2NodeClass, isSelected: Selector): BuildNode[] {
+function join(read: Read, nodeClass: EC2NodeClass, isBuild: (pod: Pod) => boolean): BuildNode[] {
   const instances = new Map(read.instances.map((instance) => [instance.instanceId, instance]));
   const nodeByName = new Map(read.nodes.map((node) => [node.metadata.name, node]));
   const nodeByProvider = new Map(read.nodes.map((node) => [node.spec.providerID, node]));
@@ -161,7 +162,7 @@ function join(read: Read, nodeClass: EC2NodeClass, isSelected: Selector): BuildN
       ...(instance && { instance }),
       ...(instanceId !== undefined && { instanceId }),
       pods,
-      builds: pods.filter((pod) => wouldBeBuild(pod, isSelected)).map(podName),
+      builds: pods.filter(isBuild).map(podName),
       hash: hashState(claim, nodeClass),
       drifted: isDrifted(claim),
       ...(hold && { hold }),
