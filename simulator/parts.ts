@@ -86,4 +86,9 @@ export interface BuildReport {
   changedUnder: boolean;
   /** Why it was evicted or broke, in words. */
   why?: string;
+  /** What took it, where that is known: a Build may be lost before its node ends, and to something else. */
+  lostTo?: LostTo;
 }
+
+/** What took a pod away: a disruption of Karpenter's by method, or something that no rollout sets off. */
+export type LostTo = EndedBy | 'notReady';

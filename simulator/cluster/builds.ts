@@ -1,11 +1,12 @@
 /** The Builds: bare pods that run for a while, may need IMDS, and are given up after 10 minutes of waiting. */
+import type { LostTo } from '../parts.ts';
 import type { Pod } from '../../rollout/kubernetes.ts';
 import type { Instance } from '../../rollout/ec2.ts';
 import type { Kubelets } from './kubelets.ts';
 import { stamp } from './names.ts';
 import { buildDraft } from './objects.ts';
 import { isTerminating } from './pods.ts';
-import { now, type BuildSpec, type LostTo, type SimulatedBuildReport, type World } from './types.ts';
+import { now, type BuildSpec, type SimulatedBuildReport, type World } from './types.ts';
 
 const givenUpMs = 10 * 60_000;
 

@@ -2,12 +2,13 @@
  * The kubelets: they join, report Ready, start pods that are bound to them, and end pods that are deleted. They go
  * on without Karpenter. A kubelet that lost its node's connection starts and ends nothing.
  */
+import type { LostTo } from '../parts.ts';
 import type { Condition, NodeClaim, Pod } from '../../rollout/kubernetes.ts';
 import { isTrue, setCondition } from './conditions.ts';
 import { notReadyTaint, sameTaint, stamp } from './names.ts';
 import { nodeDraft } from './objects.ts';
 import { isTerminal, isTerminating } from './pods.ts';
-import { now, type LostTo, type World } from './types.ts';
+import { now, type World } from './types.ts';
 
 const podGraceMs = 30_000;
 

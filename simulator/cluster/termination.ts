@@ -11,7 +11,8 @@ import { zone } from './objects.ts';
 import type { DisruptionBudgets } from './pdb.ts';
 import { isEvictable, isTerminating, isWaitedForByDrain, ownedBy } from './pods.ts';
 import { Ticker } from './process.ts';
-import { now, type LostTo } from './types.ts';
+import type { LostTo } from '../parts.ts';
+import { now } from './types.ts';
 
 /** Pods that were bound just before the taint are drained too. */
 const minDrainMs = 5_000;

@@ -1,5 +1,5 @@
 /** What a scenario can put into the cluster, and how its Karpenter behaves. */
-import type { BuildReport, Chance, EndedBy, Gate, Machines, VirtualClock } from '../parts.ts';
+import type { BuildReport, Chance, Gate, Machines, VirtualClock } from '../parts.ts';
 import type { Store } from './store.ts';
 
 export interface KarpenterSettings {
@@ -100,12 +100,8 @@ export interface BuildSpec {
   labels?: Record<string, string>;
 }
 
-/** What took a pod away: a disruption of Karpenter's by method, or something that no rollout sets off. */
-export type LostTo = EndedBy | 'notReady';
-
-/** A BuildReport, and for a lost Build what took it: the invariants tell disruptions of a rollout from others. */
+/** A BuildReport, and when it ended. */
 export interface SimulatedBuildReport extends BuildReport {
-  lostTo?: LostTo;
   /** ISO 8601; absent while it is unfinished. */
   endedAt?: string;
 }

@@ -5,7 +5,16 @@
  */
 import type { Node, NodeClaim } from '../../rollout/kubernetes.ts';
 import type { History } from './history.ts';
-import { claimOf, fault, instanceOf, isDrifted, isHeld, isProtected, runsBuild } from './judgement.ts';
+import {
+  claimOf,
+  fault,
+  instanceOf,
+  isDrifted,
+  isHeld,
+  isProtected,
+  isProtectedByUs,
+  runsBuild,
+} from './judgement.ts';
 import type { Rule, Truth } from './truth.ts';
 
 const settled = 5 * 60_000;
@@ -77,7 +86,7 @@ function outsideTable(node: Node, row: Row): string[] {
     case 'none':
       return [`${name} is ${by} by a hold of ours although nothing is to become of it`];
     case 'replace':
-      return isProtected(node)
+      return isProtectedByUs(node)
         ? [`${name} is ${by} although no Build runs on it and Karpenter is to take it`]
         : [];
     case 'build':

@@ -49,15 +49,27 @@ export function isProtected(object: Node | NodeClaim): boolean {
   return object.metadata.annotations?.['karpenter.sh/do-not-disrupt'] === 'true';
 }
 
+/** Protected by a hold of ours, and not by an annotation that was there before it, which is somebody else's. */
+export function isProtectedByUs(object: Node | NodeClaim): boolean {
+  return (
+    isProtected(object) && !/"doNotDisrupt":"true"/.test(object.metadata.annotations?.[holdAnnotation] ?? '')
+  );
+}
+
 const rerun = new Set(['DaemonSet', 'ReplicaSet', 'StatefulSet', 'ReplicationController', 'Node']);
 
 /** Whether an unfinished Build is bound to the node: a pod that nobody would run again just so. */
 export function runsBuild(truth: Truth, node: string): boolean {
-  return truth.objects('Pod').some((pod) => pod.spec.nodeName === node && isBuildPod(pod));
+  return truth.objects('Pod').some((pod) => pod.spec.nodeName === node && isBuildPod(pod, truth.now()));
 }
 
-function isBuildPod(pod: Pod): boolean {
+/** A drain of Karpenter's does not wait longer for a pod that was deleted: its kubelet is gone. */
+const stuck = 60_000;
+
+function isBuildPod(pod: Pod, now: Date): boolean {
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return false;
+  const { deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp !== undefined && now.getTime() - Date.parse(deletionTimestamp) > stuck) return false;
   if (pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
   return !(pod.metadata.ownerReferences ?? []).some((owner) => rerun.has(owner.kind));
 }

@@ -1,7 +1,8 @@
 /**
  * 3. Under graceful and immediate no Build is lost to a disruption that the rollout set off. A disruption is the
  * rollout's where Karpenter took the node for drift or emptiness after our patch of the class, and nobody else has
- * written the class since; expiry, interruption and hands are told apart by why the instance ended.
+ * written the class since; expiry, interruption, repair and hands are told apart by what took the pod, else by why
+ * the instance ended.
  */
 import type { BuildReport } from '../parts.ts';
 import type { History } from './history.ts';
@@ -23,7 +24,7 @@ export function noBuildLost(truth: Truth, history: History): Rule {
     const patchedAt = history.patchedAt();
     const lost = truth.builds().filter((build) => build.outcome === 'evicted' && !told.has(build.name));
     return lost.flatMap((build) => {
-      const endedBy = build.node === null ? undefined : truth.endOf(build.node);
+      const endedBy = build.lostTo ?? (build.node === null ? undefined : truth.endOf(build.node));
       // The instance ends after its last pod: until then nobody knows why.
       if (endedBy === undefined) return [];
       told.add(build.name);
