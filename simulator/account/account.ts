@@ -38,7 +38,7 @@ export interface Account {
 export type CreateHandler = (ports: Ports, environment: Record<string, string>) => Handler;
 
 export const parameterPrefix = '/racks/';
-export const recordPrefix = '/imds-rollout/racks/';
+const recordPrefix = '/imds-rollout/racks/';
 
 export function createAccount(options: {
   clock: RunningClock;

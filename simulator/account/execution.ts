@@ -1,6 +1,6 @@
 /** One execution as Step Functions would remember it, made from the events that aws-local-stepfunctions logs. */
 
-export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
+type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
 
 export interface ExecutionRecord {
   name: string;

@@ -18,7 +18,7 @@ export interface Fault {
   share: number;
 }
 
-export interface CallCounts {
+interface CallCounts {
   calls: number;
   throttled: number;
   errors: number;

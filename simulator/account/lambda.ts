@@ -15,7 +15,7 @@ export type Handler = (event: unknown, context: Context) => Promise<unknown>;
  * Why an invocation failed, as Lambda answers: the error's type and the payload `{errorType, errorMessage, trace}`.
  * Its name and message are what Step Functions makes of it: Error = errorType, Cause = the payload as JSON.
  */
-export class FunctionError extends Error {
+class FunctionError extends Error {
   constructor(errorType: string, errorMessage: string, trace: readonly string[] = []) {
     super(JSON.stringify({ errorMessage, errorType, trace }));
     this.name = errorType;

@@ -34,7 +34,7 @@ export interface ParameterStore {
 
 const keptVersions = 100;
 /** Bytes of a standard parameter's value. */
-export const standardLimit = 4096;
+const standardLimit = 4096;
 
 export function createParameterStore(options: {
   clock: RunningClock;

@@ -45,7 +45,7 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
   };
 }
 
-export interface StoredReport {
+interface StoredReport {
   at: string;
   body: string;
   contentType: string;

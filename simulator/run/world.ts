@@ -23,7 +23,7 @@ export interface Product {
 }
 
 /** The cluster, and what only the account remembers of it. */
-export interface WatchedCluster extends SimulatedCluster {
+interface WatchedCluster extends SimulatedCluster {
   /** The node that an instance is, or was; undefined where it never registered. */
   nodeOf(instanceId: string): string | undefined;
 }

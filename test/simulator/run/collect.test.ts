@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Ports } from '../../../rollout/ports.ts';
+import type { RunResult } from '../../../simulator/run/result.ts';
 import { run } from './product.ts';
 
 const scenario = `
@@ -39,14 +40,21 @@ async function patchAndHold({ clusters, notices }: Ports): Promise<void> {
   await notices.send({ type: 'IMDS Rollout Succeeded', detail: { rack: 'demo' } });
 }
 
-const patched = run(scenario, {
-  functions: {
-    plan: (_event, ports) => patchAndHold(ports).then(() => ({ outcome: 'Succeeded', reason: 'r' })),
-  },
+let patched: RunResult;
+
+beforeAll(async () => {
+  patched = await run(scenario, {
+    functions: {
+      plan: async (_event, ports) => {
+        await patchAndHold(ports);
+        return { outcome: 'Succeeded', reason: 'r' };
+      },
+    },
+  });
 });
 
-test('held nodes say what they wait for', async () => {
-  expect((await patched).held).toEqual([
+test('held nodes say what they wait for', () => {
+  expect(patched.held).toEqual([
     { node: 'busy', cordoned: false, protected: true, why: 'runs Build long' },
     {
       node: 'blocked',
@@ -58,9 +66,9 @@ test('held nodes say what they wait for', async () => {
   ]);
 });
 
-test('instances tell what was, what is, and what ended them', async () => {
+test('instances tell what was, what is, and what ended them', () => {
   const loose = { httpTokens: 'optional', httpPutResponseHopLimit: 3, state: 'applied' };
-  const { instances, builds, buildsLost } = await patched;
+  const { instances, builds, buildsLost } = patched;
   expect(instances.filter(({ pool }) => pool === 'build')).toMatchObject([
     { node: 'busy', atStart: loose, atEnd: loose, modifiedAt: null, endedBy: null },
     { node: 'blocked', atStart: loose, atEnd: loose, modifiedAt: null, endedBy: null },
@@ -81,8 +89,8 @@ test('instances tell what was, what is, and what ended them', async () => {
   expect(buildsLost).toBe(1);
 });
 
-test('classes show values, owners and our annotations; notices and calls are counted', async () => {
-  const { classes, notices, calls } = await patched;
+test('classes show values, owners and our annotations; notices and calls are counted', () => {
+  const { classes, notices, calls } = patched;
   expect(classes['build']).toMatchObject({
     metadataOptions: { httpTokens: 'required', httpPutResponseHopLimit: 3 },
     owners: [
