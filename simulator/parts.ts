@@ -50,10 +50,7 @@ export interface Gate {
    * Applies the scenario's faults and latency for the api, counts, runs the call, audits it, passes its result on.
    * Who calls is known from the invocation that is running (AsyncLocalStorage), else it is a person.
    */
-  call<T>(
-    what: { api: string; write?: boolean; target?: string; body?: unknown },
-    run: () => T,
-  ): Promise<T>;
+  call<T>(what: { api: string; write?: boolean; target?: string; body?: unknown }, run: () => T): Promise<T>;
 }
 
 /** What Karpenter and the Builds need of EC2. Strongly consistent: it is the truth, not the API. */
