@@ -3,12 +3,12 @@
  * drift, then drift. Emptiness takes all that the budgets allow and looks again 15 s later before it acts, and the
  * loop stands still meanwhile; drift takes one node and acts at once. Source: karpenter pkg/controllers/disruption.
  */
-import type { Pod } from '../../rollout/kubernetes.ts';
+import type { NodeClaim, Pod } from '../../rollout/kubernetes.ts';
 import { disruptionsLeft } from './budgets.ts';
 import { candidateOf, candidates, publishBlocked, type Candidate } from './candidates.ts';
 import type { Commands } from './commands.ts';
-import { isTrue, transitionOf } from './conditions.ts';
-import type { Karpenter } from './karpenter.ts';
+import { conditionOf, isTrue } from './conditions.ts';
+import { isDeleting, type Karpenter } from './karpenter.ts';
 import { doNotDisrupt } from './names.ts';
 import type { DisruptionBudgets } from './pdb.ts';
 import { isMovable, pendingPods, place, podsOfDeletingNodes } from './placement.ts';
@@ -20,6 +20,8 @@ const pollMs = 10_000;
 const validationMs = 15_000;
 /** A pass looks at caches of watches, and takes a moment until it acts on what it saw. */
 const cacheLag = [5, 50] as const;
+/** For how long what one pass saw serves the next ones. */
+const freshMs = 1_000;
 /** Events are repeated after two minutes, so that a pass is due then even where nothing changed. */
 const eventsMs = 2 * 60_000;
 
@@ -29,6 +31,7 @@ export function createDisruption(karpenter: Karpenter, budgets: DisruptionBudget
   /** The store's revision at the end of the last pass that found nothing to do. */
   let idleRevision = -1;
   let idleUntil = 0;
+  let seen: { at: number; all: Candidate[] } = { at: Number.NEGATIVE_INFINITY, all: [] };
 
   function next(milliseconds: number): void {
     process.after(milliseconds, pass);
@@ -39,8 +42,7 @@ export function createDisruption(karpenter: Karpenter, budgets: DisruptionBudget
       next(pollMs);
       return;
     }
-    commands.cleanUp();
-    const all = candidates(karpenter, budgets, (claim) => commands.has(claim));
+    const all = look();
     if (startEmptiness(all) || startStaticDrift(all) || startDrift(all)) return;
     idleRevision = store.revision;
     idleUntil = now(world) + (timeMatters() ? 0 : eventsMs);
@@ -48,6 +50,29 @@ export function createDisruption(karpenter: Karpenter, budgets: DisruptionBudget
       if (until > now(world)) idleUntil = Math.min(idleUntil, until);
     }
     next(pollMs);
+  }
+
+  /**
+   * All candidates. A pass that follows at once on one that did something works on what that one saw, and looks again
+   * only at the node that it takes: with thousands of nodes a whole look at each would cost more than it finds.
+   */
+  function look(): Candidate[] {
+    if (now(world) - seen.at >= freshMs) {
+      commands.cleanUp();
+      seen = { at: now(world), all: candidates(karpenter, budgets, (claim) => commands.has(claim)) };
+    }
+    return seen.all.filter(({ claim }) => !commands.has(claim.metadata.name) && !isGone(claim));
+  }
+
+  function candidateNow({ claim }: Candidate): Candidate | undefined {
+    const current = store.get('NodeClaim', claim.metadata.name);
+    const candidate = current && candidateOf(karpenter, budgets, current);
+    return candidate !== undefined && isTrue(candidate.claim, 'Drifted') ? candidate : undefined;
+  }
+
+  function isGone({ metadata }: NodeClaim): boolean {
+    const claim = store.get('NodeClaim', metadata.name);
+    return claim === undefined || isDeleting(karpenter, claim);
   }
 
   /** Where something that the loop reads changes with time alone. */
@@ -130,14 +155,15 @@ export function createDisruption(karpenter: Karpenter, budgets: DisruptionBudget
     );
     if (drifted.length === 0) return false;
     const left = disruptionsLeft(karpenter, 'Drifted');
-    const oldestFirst = [...drifted].sort(
-      (one, other) => transitionOf(one.claim, 'Drifted') - transitionOf(other.claim, 'Drifted'),
-    );
+    const since = ({ claim }: Candidate): string => conditionOf(claim, 'Drifted')?.lastTransitionTime ?? '';
+    const oldestFirst = [...drifted].sort((one, other) => compare(since(one), since(other)));
     const empty = oldestFirst.filter(({ pods }) => pods.length === 0);
     const others = oldestFirst.filter(({ pods }) => pods.length > 0);
     let waiting: Pod[] | undefined;
-    for (const candidate of [...empty, ...others]) {
-      if ((left.get(candidate.pool.metadata.name) ?? 0) === 0) continue;
+    for (const known of [...empty, ...others]) {
+      if ((left.get(known.pool.metadata.name) ?? 0) === 0) continue;
+      const candidate = candidateNow(known);
+      if (candidate === undefined) continue;
       waiting ??= [...pendingPods(karpenter), ...podsOfDeletingNodes(karpenter)];
       const moving = candidate.pods.filter((pod) => isMovable(karpenter, pod));
       const placement = place(karpenter, [...waiting, ...moving], new Set([candidate.claim.metadata.name]));
@@ -181,4 +207,8 @@ export function createDisruption(karpenter: Karpenter, budgets: DisruptionBudget
 /** Pods of nodes that go already are expected on nodes that are still coming up. */
 function isAgainstUninitialized(error: string | undefined): boolean {
   return error?.startsWith('would schedule against uninitialized') === true;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -25,11 +25,17 @@ export interface KarpenterEvent {
   dedupeMs?: number;
 }
 
+interface Said {
+  silentUntil: number;
+  message: string;
+  /** The Event object: client-go repeats an equal Event by moving its time. */
+  name: string;
+}
+
 export class Events {
   readonly #world: World;
-  readonly #silentUntil = new Map<string, number>();
-  /** Names of Events by what they say of whom: client-go repeats an Event by moving its time. */
-  readonly #names = new Map<string, string>();
+  /** By reason, then by what makes two events the same. */
+  readonly #said = new Map<string, Map<string, Said>>();
   #number = 0;
   #sweepAt = 0;
 
@@ -39,30 +45,36 @@ export class Events {
 
   /** As Karpenter. */
   publish(event: KarpenterEvent): void {
-    const key = `${event.reason}-${event.dedupeBy ?? event.about.metadata.uid}`;
-    const at = now(this.#world);
-    if ((this.#silentUntil.get(key) ?? 0) > at) return;
-    this.#silentUntil.set(key, at + (event.dedupeMs ?? dedupeMs));
     const { kind, metadata } = event.about;
-    this.write({ ...event, regarding: { kind, name: metadata.name, uid: metadata.uid } }, 'karpenter');
+    const key = event.dedupeBy ?? metadata.uid;
+    const at = now(this.#world);
+    let ofReason = this.#said.get(event.reason);
+    if (ofReason === undefined) this.#said.set(event.reason, (ofReason = new Map<string, Said>()));
+    const before = ofReason.get(key);
+    if (before !== undefined && before.silentUntil > at) return;
+    const silentUntil = at + (event.dedupeMs ?? dedupeMs);
+    const { message } = event;
+    const { store, clock } = this.#world;
+    if (before?.message === message && store.repeatEvent(before.name, stamp(clock.now()))) {
+      before.silentUntil = silentUntil;
+      return;
+    }
+    const regarding = { kind, name: metadata.name, uid: metadata.uid };
+    const name = this.write({ type: event.type, reason: event.reason, message, regarding }, 'karpenter');
+    ofReason.set(key, { silentUntil, message, name });
   }
 
   /** A process that stops forgets what it said. */
   forget(): void {
-    this.#silentUntil.clear();
+    this.#said.clear();
   }
 
-  write(event: ClusterEvent, component: string): void {
+  /** Returns the Event's name. */
+  write(event: ClusterEvent, component: string): string {
     const { store, clock } = this.#world;
     this.#sweep();
-    const key = `${component} ${event.regarding.uid} ${event.type} ${event.reason} ${event.message}`;
-    const known = this.#names.get(key);
-    const lastTimestamp = stamp(clock.now());
-    if (known !== undefined && store.update('Event', known, (current) => ({ ...current, lastTimestamp })))
-      return;
     this.#number += 1;
     const name = `${event.regarding.name}.${this.#number.toString(16).padStart(8, '0')}`;
-    this.#names.set(key, name);
     store.create('Event', {
       kind: 'Event',
       metadata: { name, namespace: 'default' },
@@ -70,9 +82,10 @@ export class Events {
       reason: event.reason,
       message: event.message,
       involvedObject: event.regarding,
-      lastTimestamp,
+      lastTimestamp: stamp(clock.now()),
       source: { component },
     });
+    return name;
   }
 
   #sweep(): void {
@@ -85,8 +98,8 @@ export class Events {
       if (Date.parse(event.lastTimestamp ?? '') <= at - keptMs) old.push(event.metadata.name);
     }
     for (const name of old) store.remove('Event', name);
-    for (const [key, name] of this.#names)
-      if (store.get('Event', name) === undefined) this.#names.delete(key);
-    for (const [key, until] of this.#silentUntil) if (until <= at) this.#silentUntil.delete(key);
+    for (const said of this.#said.values()) {
+      for (const [key, { silentUntil }] of said) if (silentUntil <= at - keptMs) said.delete(key);
+    }
   }
 }

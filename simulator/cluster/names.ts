@@ -25,9 +25,13 @@ export const unreachableTaints: readonly Taint[] = [
 /** Where Builds and parked pods live. */
 export const buildNamespace = 'builds';
 
-/** Kubernetes' timestamps have whole seconds. */
+let lastStamp = { at: Number.NaN, text: '' };
+
+/** Kubernetes' timestamps have whole seconds. Remembers the last one: thousands of objects are written in one moment. */
 export function stamp(date: Date): string {
-  return `${date.toISOString().slice(0, 19)}Z`;
+  const at = date.getTime();
+  if (at !== lastStamp.at) lastStamp = { at, text: `${date.toISOString().slice(0, 19)}Z` };
+  return lastStamp.text;
 }
 
 /** A duration as Go writes it for whole seconds, e.g. `60s`. */

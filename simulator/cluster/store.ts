@@ -160,6 +160,15 @@ export class Store {
     return after;
   }
 
+  /** The same Event once more: its time moves. Apart from `update`, for there are thousands of them. */
+  repeatEvent(name: string, lastTimestamp: string): boolean {
+    const event = this.#objects.Event.get(name);
+    if (event === undefined) return false;
+    const metadata = { ...event.metadata, resourceVersion: this.#nextVersion() };
+    this.#objects.Event.set(name, { ...event, metadata, lastTimestamp });
+    return true;
+  }
+
   /** DELETE: at once without finalizers, else deletionTimestamp is set and the finalizers are waited for. */
   delete(kind: Kind, name: string): void {
     const object = this.get(kind, name);
