@@ -1,11 +1,9 @@
 /** The parameters that a rollout reads: their groups, defaults and accepted values, each with its own reader. */
 import { distance } from 'fastest-levenshtein';
+import type { Read } from './read.ts';
 import { parseSelector } from './selector.ts';
 
 export type Group = 'security' | 'build' | 'karpenter' | 'rollout';
-
-/** What reading a value gave: the value in the program's own type, or what would have been accepted. */
-export type Read<T> = { ok: true; value: T } | { ok: false; nearest?: string };
 
 export interface Parameter<T> {
   groups: readonly Group[];

@@ -2,7 +2,7 @@
  * Kubernetes label selectors, as `kubectl -l` takes them: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b)`, `a`,
  * `!a`, joined by commas. Source: k8s.io/apimachinery/pkg/labels. No maintained npm package parses them.
  */
-import type { Read } from './parameters.ts';
+import type { Read } from './read.ts';
 
 export type Selector = (labels: Readonly<Record<string, string>>) => boolean;
 
