@@ -15,6 +15,7 @@ import { createKarpenter, isDeleting } from './karpenter.ts';
 import { createKubelets } from './kubelets.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createDisruptionBudgets } from './pdb.ts';
+import { createPoolCounter } from './pool-counter.ts';
 import { createProvisioner } from './provisioning.ts';
 import { createScheduler } from './scheduler.ts';
 import { createStartState, type StartState } from './start-state.ts';
@@ -73,6 +74,7 @@ export function createSimulatedCluster(options: ClusterOptions): SimulatedCluste
     const pool = store.get('NodePool', poolName);
     if (pool !== undefined) lifecycle.createClaim(pool);
   });
+  createPoolCounter(karpenter);
   createTermination(karpenter, budgets, kubelets);
   createDisruption(karpenter, budgets, commands);
 

@@ -236,3 +236,27 @@ describe('parked pods', () => {
     expect(one.cluster.builds()).toMatchObject([{ outcome: 'evicted', lostTo: 'notReady' }]);
   });
 });
+
+describe('a NodePool', () => {
+  it('counts its nodes, those on their way too', () => {
+    const one = builds();
+    one.cluster.addNode({ pool: 'build', cpu: 8 });
+    one.cluster.launchNode('build');
+    one.clock.advance(10 * second);
+    expect(one.cluster.object('NodePool', 'build')?.status).toMatchObject({
+      nodes: 2,
+      resources: { cpu: '12', nodes: '2' },
+    });
+  });
+
+  it('takes its nodes with it, and a class goes only after them', () => {
+    const one = builds();
+    one.cluster.addNode({ pool: 'build' });
+    one.cluster.removeClass('build');
+    expect(one.cluster.object('EC2NodeClass', 'build')?.metadata.deletionTimestamp).toBeDefined();
+    one.cluster.removePool('build');
+    one.clock.advance(5 * minute);
+    expect(one.cluster.objects('Node')).toEqual([]);
+    expect(one.cluster.object('EC2NodeClass', 'build')).toBeUndefined();
+  });
+});
