@@ -12,6 +12,21 @@ export const parameterPrefix = z
   .string()
   .regex(/^\/(?:[\w.-]+\/)+$/, 'accepted is a path that begins and ends with /, e.g. /racks/');
 
+/** Of parameter-changed, which only starts executions. */
+export const starterEnvironment = z.object({
+  PARAMETER_PREFIX: parameterPrefix,
+  STATE_MACHINE_ARN: z
+    .string()
+    .regex(/^arn:[\w-]+:states:[\w-]+:\d{12}:stateMachine:[\w-]+$/, "accepted is a state machine's ARN"),
+});
+
+/** Of every other function. */
+export const rolloutEnvironment = starterEnvironment.extend({
+  /** Where registrations and records are kept: `/imds-rollout/racks/` by default of the deployment. */
+  RECORD_PREFIX: parameterPrefix,
+  REPORT_BUCKET: z.string().regex(/^[\w.-]{3,63}$/, "accepted is a bucket's name"),
+});
+
 export function parseEnvironment<S extends z.ZodType>(schema: S, environment: Environment): z.infer<S> {
   const parsed = schema.safeParse(environment);
   if (parsed.success) return parsed.data;

@@ -1,0 +1,72 @@
+/** The state machine. */
+import {
+  DescribeExecutionCommand,
+  paginateListExecutions,
+  SFNClient,
+  StartExecutionCommand,
+  type ExecutionListItem,
+} from '@aws-sdk/client-sfn';
+import { ConflictError, NotFoundError, RolloutError } from '../rollout/errors.ts';
+import type { Execution, Workflow } from '../rollout/ports.ts';
+import { awsClient, type AwsConnection } from './aws-client.ts';
+import { calling } from './aws-errors.ts';
+
+/** The most that one page of ListExecutions has. */
+const PAGE = 1000;
+
+export const stepFunctionsWorkflow = (stateMachineArn: string, connection?: AwsConnection): Workflow =>
+  createWorkflow(new SFNClient(awsClient(connection)), stateMachineArn);
+
+export function createWorkflow(client: SFNClient, stateMachineArn: string): Workflow {
+  // An execution's ARN is its state machine's with the name at its end.
+  const arnOf = (name: string): string =>
+    `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+  return {
+    start: async (name, rack) => {
+      try {
+        await calling('states:StartExecution', name, () =>
+          client.send(new StartExecutionCommand({ stateMachineArn, name, input: JSON.stringify({ rack }) })),
+        );
+        return 'started';
+      } catch (error) {
+        // Same name and same input while it runs is no error to Step Functions; this is of one that ended.
+        if (error instanceof ConflictError) return 'closed';
+        throw error;
+      }
+    },
+    running: () =>
+      calling('states:ListExecutions', stateMachineArn, async () => {
+        const found: Execution[] = [];
+        const pages = paginateListExecutions(
+          { client, pageSize: PAGE },
+          { stateMachineArn, statusFilter: 'RUNNING' },
+        );
+        for await (const { executions = [] } of pages) found.push(...executions.map(execution));
+        return found;
+      }),
+    describe: async (name) => {
+      try {
+        return execution(
+          await calling('states:DescribeExecution', name, () =>
+            client.send(new DescribeExecutionCommand({ executionArn: arnOf(name) })),
+          ),
+        );
+      } catch (error) {
+        if (error instanceof NotFoundError) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+function execution({ name, startDate, status }: Partial<ExecutionListItem>): Execution {
+  if (name === undefined || startDate === undefined || status === undefined) {
+    throw new RolloutError(`Step Functions' answer about ${String(name)} lacks its name, start or status`);
+  }
+  // A redrive is only ever pending for children of a Distributed Map, and then it is to run.
+  return {
+    name,
+    startedAt: startDate.toISOString(),
+    status: status === 'PENDING_REDRIVE' ? 'RUNNING' : status,
+  };
+}

@@ -1,0 +1,13 @@
+/** As deployed: on the real neighbours. */
+import { ec2Instances } from '../../adapters/instances.ts';
+import { busNotices } from '../../adapters/notices.ts';
+import { rolloutPorts } from '../../adapters/rollout-ports.ts';
+import { parseEnvironment, rolloutEnvironment } from '../shared/environment.ts';
+import { createHandler } from './create-handler.ts';
+
+const settings = parseEnvironment(rolloutEnvironment, process.env);
+export const handler = createHandler({
+  ...rolloutPorts(settings),
+  instances: ec2Instances(),
+  notices: busNotices(),
+});
