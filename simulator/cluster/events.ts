@@ -60,7 +60,8 @@ export class Events {
       return;
     }
     const regarding = { kind, name: metadata.name, uid: metadata.uid };
-    const name = this.write({ type: event.type, reason: event.reason, message, regarding }, 'karpenter');
+    const said = { type: event.type, reason: event.reason, message, regarding };
+    const name = this.write(said, 'karpenter', metadata.namespace);
     ofReason.set(key, { silentUntil, message, name });
   }
 
@@ -69,15 +70,15 @@ export class Events {
     this.#said.clear();
   }
 
-  /** Returns the Event's name. */
-  write(event: ClusterEvent, component: string): string {
+  /** Returns the Event's name. It lives where its object does; those of cluster-scoped objects live in `default`. */
+  write(event: ClusterEvent, component: string, namespace = 'default'): string {
     const { store, clock } = this.#world;
     this.#sweep();
     this.#number += 1;
     const name = `${event.regarding.name}.${this.#number.toString(16).padStart(8, '0')}`;
     store.create('Event', {
       kind: 'Event',
-      metadata: { name, namespace: 'default' },
+      metadata: { name, namespace },
       type: event.type,
       reason: event.reason,
       message: event.message,

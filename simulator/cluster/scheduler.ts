@@ -112,6 +112,7 @@ export function createScheduler(world: World, events: Events, bindingLagMs: numb
     events.write(
       { type: 'Warning', reason: 'FailedScheduling', message, regarding: { kind: 'Pod', name, uid } },
       'default-scheduler',
+      pod.metadata.namespace,
     );
   }
 
