@@ -188,7 +188,9 @@ async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind
   const nodes = fleet.nodes.map((node): Plan['nodes'][number] => {
     const verdict = verdictOf(node, purpose.target, now);
     const replaced = classChanges || isToBeReplaced(node, verdict);
-    const fate = node.builds.length > 0 ? 'keptUntilBuildsEnd' : 'replaced';
+    // Strategy karpenter waits for no Build.
+    const kept = node.builds.length > 0 && asks.policy.strategy !== 'karpenter';
+    const fate = kept ? 'keptUntilBuildsEnd' : 'replaced';
     return {
       node: node.name,
       instanceId: node.instanceId ?? null,
