@@ -6,11 +6,12 @@ import type { Read } from './read.ts';
 
 export type Selector = (labels: Readonly<Record<string, string>>) => boolean;
 
-const NAME = String.raw`(?:[a-z0-9.-]+\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?`;
+const SUBDOMAIN = String.raw`[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*`;
+const NAME = String.raw`(?:(?=[^/]{1,253}\/)${SUBDOMAIN}\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?`;
 const VALUE = String.raw`(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?`;
 const EQUALITY = new RegExp(String.raw`^(${NAME})\s*(==?|!=)\s*(${VALUE})$`);
-const SET = new RegExp(String.raw`^(${NAME})\s+(in|notin)\s+\(\s*(${VALUE}(?:\s*,\s*${VALUE})*)\s*\)$`);
-const PRESENCE = new RegExp(String.raw`^(!?)(${NAME})$`);
+const SET = new RegExp(String.raw`^(${NAME})\s+(in|notin)\s*\(\s*(${VALUE}(?:\s*,\s*${VALUE})*)\s*\)$`);
+const PRESENCE = new RegExp(String.raw`^(!?)\s*(${NAME})$`);
 
 /** Reads a selector; refuses the text as a whole where any requirement of it is not one. */
 export function parseSelector(text: string): Read<Selector> {
