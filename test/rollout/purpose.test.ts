@@ -1,0 +1,86 @@
+/** What a rollout is for, and which changes need a person. */
+import { describe, expect, it } from 'vitest';
+import type { Policy } from '../../rollout/desired.ts';
+import type { AllOptions } from '../../rollout/options.ts';
+import { baselineOf, needsApproval, purposeOf, refuseUnapproved } from '../../rollout/purpose.ts';
+import type { Options } from '../../rollout/record.ts';
+import { record, rolling } from './given.ts';
+
+const STRICT: Options = { httpTokens: 'required', httpPutResponseHopLimit: 1 };
+
+describe('the purpose', () => {
+  it('is what is asked, where nothing was owned before', () => {
+    expect(purposeOf({ httpTokens: 'required' }, record(), 'uid')).toMatchObject({
+      target: { httpTokens: 'required' },
+      restoring: [],
+    });
+  });
+
+  it('gives back what nobody asks for any more, and only that', () => {
+    const owned = record({ baseline: { httpTokens: 'optional', httpPutResponseHopLimit: 3 } });
+    expect(purposeOf({ httpTokens: 'required' }, owned, 'uid')).toMatchObject({
+      target: { httpTokens: 'required', httpPutResponseHopLimit: 3 },
+      restoring: ['httpPutResponseHopLimit'],
+    });
+    expect(purposeOf({}, owned, 'uid')).toMatchObject({
+      target: { httpTokens: 'optional', httpPutResponseHopLimit: 3 },
+      restoring: ['httpTokens', 'httpPutResponseHopLimit'],
+    });
+  });
+
+  it('knows nothing of the baseline of a class that was deleted and made again', () => {
+    const other = record({ classUid: 'old', baseline: { httpTokens: 'optional' } });
+    expect(baselineOf(other, 'new')).toEqual({});
+    expect(baselineOf(other, 'old')).toEqual({ httpTokens: 'optional' });
+    expect(purposeOf({}, other, 'new')).toMatchObject({ target: {}, restoring: [] });
+  });
+});
+
+describe('the generation', () => {
+  const generation = (ask: Options, uid = 'uid', baseline: Options = {}): string =>
+    purposeOf(ask, record({ baseline }), uid).generation;
+
+  it('is the same for the same purpose, however it came about', () => {
+    expect(generation(STRICT)).toBe(generation({ httpPutResponseHopLimit: 1, httpTokens: 'required' }));
+    expect(generation({ httpTokens: 'required' }, 'uid', { httpTokens: 'optional' })).toBe(
+      generation({ httpTokens: 'required' }),
+    );
+    expect(generation(STRICT)).toMatch(/^[0-9a-f]{12}$/);
+  });
+
+  it.each<[string, string]>([
+    ['another value', generation({ ...STRICT, httpTokens: 'optional' })],
+    ['another limit', generation({ ...STRICT, httpPutResponseHopLimit: 2 })],
+    ['an option less', generation({ httpTokens: 'required' })],
+    ['the other option', generation({ httpPutResponseHopLimit: 1 })],
+    ['another class', generation(STRICT, 'other')],
+    ['an option to give back', generation({ httpTokens: 'required' }, 'uid', { httpPutResponseHopLimit: 3 })],
+  ])('differs with %s', (_, other) => {
+    expect(other).not.toBe(generation(STRICT));
+  });
+});
+
+describe('approval', () => {
+  const policy = (approval: Policy['approval']): Policy => ({ ...rolling().policy, approval });
+  const strict: AllOptions = { httpTokens: 'required', httpPutResponseHopLimit: 1 };
+  const loose: AllOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 };
+
+  it.each<[Policy['approval'], AllOptions, Options, boolean]>([
+    ['loosening', loose, strict, false],
+    ['loosening', strict, strict, false],
+    ['loosening', strict, { httpTokens: 'optional' }, true],
+    ['loosening', strict, { httpPutResponseHopLimit: 2 }, true],
+    ['loosening', loose, { httpTokens: 'required', httpPutResponseHopLimit: 4 }, true],
+    ['loosening', loose, { httpTokens: 'required' }, false],
+    ['never', strict, loose, false],
+    ['always', loose, strict, true],
+  ])('under %s from %j to %j: %s', (approval, from, to, needed) => {
+    expect(needsApproval(policy(approval), from, to) !== undefined).toBe(needed);
+  });
+
+  it('names what is loosened, and how to go on', () => {
+    const why = needsApproval(policy('loosening'), strict, loose) ?? '';
+    expect(why).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
+    expect(refuseUnapproved(why)).toContain('imds_rollout_approval');
+  });
+});
