@@ -1,4 +1,5 @@
 /** What people and neighbours do to the cluster. */
+import { NotFoundError } from '../../rollout/errors.ts';
 import { deleteClaim, type Karpenter } from './karpenter.ts';
 import type { Kubelets } from './kubelets.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -32,7 +33,7 @@ export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle:
   const { store, clock, machines } = world;
 
   function existing(node: string): void {
-    if (store.get('Node', node) === undefined) throw new Error(`The cluster has no node ${node}`);
+    if (store.get('Node', node) === undefined) throw new NotFoundError(`The cluster has no node ${node}`);
   }
 
   function collectClasses(): void {

@@ -150,6 +150,13 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
     }
   }
 
+  /** A controller names its pods apart; scenarios may call them alike. */
+  function freePodName(name: string): string {
+    let free = name;
+    for (let number = 2; store.get('Pod', free) !== undefined; number += 1) free = `${name}-${number}`;
+    return free;
+  }
+
   function addPod(spec: PodSpec): void {
     const node = store.get('Node', spec.node);
     if (node === undefined) throw new Error(`addPod: the cluster has no node ${spec.node}; add it first`);
@@ -168,7 +175,11 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
     const pdb = spec.pdb ?? (spec.evictable === false ? spec.name : null);
     store.create(
       'Pod',
-      parkedDraft({ ...spec, pdb }, node.metadata.labels?.['convox-build'] === 'true', owner),
+      parkedDraft(
+        { ...spec, name: kind === undefined ? spec.name : freePodName(spec.name), pdb },
+        node.metadata.labels?.['convox-build'] === 'true',
+        owner,
+      ),
     );
     if (pdb !== null) parts.budgets.cover(pdb, buildNamespace, { app: pdb }, spec.evictable ?? true);
   }
