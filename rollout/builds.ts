@@ -53,7 +53,7 @@ export function tolerates(pod: Pod, taints: readonly Taint[]): boolean {
         ({ key, operator, value, effect }) =>
           (effect === undefined || effect === '' || effect === taint.effect) &&
           (operator === 'Exists'
-            ? key === undefined || key === taint.key
+            ? key === undefined || key === '' || key === taint.key
             : key === taint.key && (value ?? '') === (taint.value ?? '')),
       ),
     );
@@ -73,8 +73,12 @@ function poolAllows(pool: NodePool): Allowed {
   return (wanted) => {
     const label = labels[wanted.key];
     if (label !== undefined) return matches(wanted, label);
-    const choice = choices.find(({ key, operator }) => key === wanted.key && operator === 'In');
+    const stated = choices.filter(({ key }) => key === wanted.key);
+    const choice = stated.find(({ operator }) => operator === 'In');
     if (choice?.values !== undefined) return choice.values.some((value) => matches(wanted, value));
+    // The pool only narrows the value: Karpenter gives the node what the pod wants of the rest.
+    if (stated.length > 0 && wanted.operator === 'In' && wanted.values !== undefined)
+      return wanted.values.some((value) => stated.every((each) => matches(each, value)));
     return WELL_KNOWN.test(wanted.key) || matches(wanted, undefined);
   };
 }
@@ -97,11 +101,15 @@ function matches({ operator, values = [] }: NodeSelectorRequirement, label: stri
 }
 
 /** Node selector and required node affinity: the selector's labels all, and of the affinity's terms any. */
-function selects(pod: Pod, allows: Allowed): boolean {
+function selects(pod: Pod, allows: Allowed, nodeName?: string): boolean {
   const selector = Object.entries(pod.spec.nodeSelector ?? {});
   const terms =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const termAllows = ({ matchExpressions = [] }: NodeSelectorTerm): boolean => matchExpressions.every(allows);
+  // A term that says nothing matches nothing. The only field that Kubernetes takes is metadata.name.
+  const termAllows = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean =>
+    matchExpressions.length + matchFields.length > 0 &&
+    matchExpressions.every(allows) &&
+    (nodeName === undefined || matchFields.every((field) => matches(field, nodeName)));
   return (
     selector.every(([key, value]) => allows({ key, operator: 'In', values: [value] })) &&
     (terms === undefined || terms.some(termAllows))
@@ -118,7 +126,7 @@ export function fitsNode(pod: Pod, node: Node, podsOnNode: readonly Pod[]): bool
   const labels = node.metadata.labels ?? {};
   const taints = (node.spec.taints ?? []).filter(({ key }) => key !== UNSCHEDULABLE_TAINT);
   return (
-    selects(pod, (requirement) => matches(requirement, labels[requirement.key])) &&
+    selects(pod, (requirement) => matches(requirement, labels[requirement.key]), node.metadata.name) &&
     tolerates(pod, taints) &&
     hasRoom(pod, node, podsOnNode)
   );
@@ -149,16 +157,18 @@ const FACTORS: Record<string, number> = {
   G: 1e9,
   T: 1e12,
   P: 1e15,
+  E: 1e18,
   Ki: 2 ** 10,
   Mi: 2 ** 20,
   Gi: 2 ** 30,
   Ti: 2 ** 40,
   Pi: 2 ** 50,
+  Ei: 2 ** 60,
 };
 
 /** A Kubernetes resource quantity as a number; one that is not a quantity leaves no room. */
 function quantity(text: string): number {
-  const [, digits, suffix] = /^([\d.]+(?:e\d+)?)([a-zA-Z]*)$/.exec(text) ?? [];
+  const [, digits, suffix] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = suffix === '' ? 1 : FACTORS[suffix ?? ''];
   return digits === undefined || factor === undefined ? Number.NaN : Number(digits) * factor;
 }
