@@ -17,7 +17,7 @@ import { HOLD_ANNOTATION, NODECLASS_HASH, NODECLASS_HASH_VERSION } from '../../r
 import type { StoredParameter } from '../../rollout/ports.ts';
 import { emptyRecord, type Options, type RolloutRecord } from '../../rollout/record.ts';
 import type { Rolling } from '../../rollout/state.ts';
-import { apply } from 'tiny-merge-patch';
+import { apply as mergePatch } from 'tiny-merge-patch';
 
 export const START = new Date('2026-03-02T09:00:00.000Z');
 
@@ -38,10 +38,14 @@ export const parameter = (
 });
 
 /** The parameters of a rack with Karpenter and build nodes, and whatever else is said. */
-export const parametersOf = (values: Record<string, string | undefined>): StoredParameter[] =>
-  Object.entries({ karpenter_enabled: 'true', build_node_enabled: 'true', ...values }).flatMap(
-    ([key, value]) => (value === undefined ? [] : [parameter(key, value)]),
-  );
+export function parametersOf(values: Record<string, string | undefined>): StoredParameter[] {
+  const all: Record<string, string | undefined> = {
+    karpenter_enabled: 'true',
+    build_node_enabled: 'true',
+    ...values,
+  };
+  return Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [parameter(key, value)]));
+}
 
 let uids = 0;
 
@@ -272,7 +276,7 @@ export const fleetOf = (nodes: BuildNode[], more: Partial<Fleet> = {}): Fleet =>
 /** What the API server makes of a merge patch; the resourceVersion in it is a guard and moves on. */
 export function patched<T extends { metadata: ObjectMeta }>(object: T, patch: MergePatch | undefined): T {
   if (patch === undefined) return object;
-  const after = applyMergePatch(structuredClone(object) as never, patch as never) as unknown as T;
+  const after = mergePatch(object as unknown, patch as unknown) as T;
   return {
     ...after,
     metadata: { ...after.metadata, resourceVersion: String(Number(object.metadata.resourceVersion) + 1) },

@@ -155,9 +155,15 @@ describe('for any key, value and labels', () => {
 
   it('never throws, whatever the text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'ab=!,() \t-./in'), maxLength: 200 }), (text) => {
-        parseSelector(text);
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('a', 'b', '=', '!', ',', '(', ')', ' ', '\t', '-', '.', '/', 'in', 'notin'),
+          maxLength: 200,
+        }),
+        (text) => {
+          parseSelector(text);
+        },
+      ),
     );
   });
 });
