@@ -3,7 +3,7 @@
  * ours, instances' options before they were changed, build nodes that are gone already.
  */
 import type { Instance } from '../../rollout/ec2.ts';
-import type { EC2NodeClass, ManagedFieldsEntry, NodeClaim } from '../../rollout/kubernetes.ts';
+import type { EC2NodeClass, ManagedFieldsEntry, Node, NodeClaim } from '../../rollout/kubernetes.ts';
 import type { Options } from '../../rollout/record.ts';
 import { functionNames } from '../scenario/names.ts';
 import type { AuditEntry } from '../parts.ts';
@@ -176,6 +176,13 @@ export function createHistory(truth: Truth): History {
   const isBuildClaim = (claim: NodeClaim): boolean =>
     isBuild(claim.metadata.labels) || claim.spec.nodeClassRef.name === buildClass();
 
+  /** Before Karpenter has registered a node, only its provider id tells whose it is. */
+  const isOfBuild = ({ metadata, spec }: Node): boolean =>
+    isBuild(metadata.labels) ||
+    truth
+      .objects('NodeClaim')
+      .some((claim) => isBuildClaim(claim) && claim.status?.providerID === spec.providerID);
+
   /** Everything there is, every few seconds and whenever somebody changed something in EC2. */
   const lookAtAll = (entries: readonly AuditEntry[]): void => {
     const now = truth.now().getTime();
@@ -228,8 +235,7 @@ export function createHistory(truth: Truth): History {
     instanceBefore: (id) => instances.get(id),
     // One that appeared since the last look at all is found in the world.
     isBuildNode: (name) =>
-      nodes.has(name) ||
-      truth.objects('Node').some((node) => node.metadata.name === name && isBuild(node.metadata.labels)),
+      nodes.has(name) || truth.objects('Node').some((node) => node.metadata.name === name && isOfBuild(node)),
     isBuildClaim: (name) =>
       claims.has(name) ||
       truth.objects('NodeClaim').some((claim) => claim.metadata.name === name && isBuildClaim(claim)),
