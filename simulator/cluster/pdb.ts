@@ -1,6 +1,7 @@
 /** PodDisruptionBudgets: what they allow, and the eviction API that asks them. */
 import type { Pod, PodDisruptionBudget } from '../../rollout/kubernetes.ts';
 import { isActive } from './pods.ts';
+import type { Store } from './store.ts';
 import type { World } from './types.ts';
 
 export interface DisruptionBudgets {
@@ -11,16 +12,25 @@ export interface DisruptionBudgets {
   take(pod: Pod): boolean;
 }
 
+function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
+  if (budget.metadata.namespace !== pod.metadata.namespace) return false;
+  const labels = Object.entries(budget.spec.selector?.matchLabels ?? {});
+  return labels.length > 0 && labels.every(([key, value]) => pod.metadata.labels?.[key] === value);
+}
+
+function isFullyBlocking({ spec }: PodDisruptionBudget): boolean {
+  return 'maxUnavailable' in spec && spec.maxUnavailable === 0;
+}
+
+/** Nothing ever evicts the pod, so Karpenter makes no room for it elsewhere. Source: karpenter pkg/utils/pdb. */
+export function isFullyBlocked(store: Store, pod: Pod): boolean {
+  for (const budget of store.all('PodDisruptionBudget'))
+    if (isFullyBlocking(budget) && covers(budget, pod)) return true;
+  return false;
+}
+
 export function createDisruptionBudgets(world: World): DisruptionBudgets {
   const { store, clock, chance } = world;
-  const neverEvictable = new Set<string>();
-
-  function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
-    if (budget.metadata.namespace !== pod.metadata.namespace) return false;
-    const labels = Object.entries(budget.spec.selector?.matchLabels ?? {});
-    return labels.length > 0 && labels.every(([key, value]) => pod.metadata.labels?.[key] === value);
-  }
-
   /** The disruption controller: one pod at a time, and none while one is missing. */
   function recount(name: string): void {
     const budget = store.get('PodDisruptionBudget', name);
@@ -32,9 +42,7 @@ export function createDisruptionBudgets(world: World): DisruptionBudgets {
       expected += 1;
       if (isActive(pod) && pod.status?.phase === 'Running') healthy += 1;
     }
-    const disruptionsAllowed = neverEvictable.has(name)
-      ? 0
-      : Math.max(0, healthy - Math.max(0, expected - 1));
+    const disruptionsAllowed = isFullyBlocking(budget) ? 0 : Math.max(0, healthy - Math.max(0, expected - 1));
     store.update('PodDisruptionBudget', name, (current) => ({
       ...current,
       status: { ...current.status, disruptionsAllowed },
@@ -58,14 +66,16 @@ export function createDisruptionBudgets(world: World): DisruptionBudgets {
 
   return {
     cover: (name, namespace, matchLabels, evictable) => {
-      if (!evictable) neverEvictable.add(name);
+      const spec = { selector: { matchLabels }, maxUnavailable: evictable ? 1 : 0 };
       if (store.get('PodDisruptionBudget', name) === undefined) {
         store.create('PodDisruptionBudget', {
           kind: 'PodDisruptionBudget',
           metadata: { name, namespace },
-          spec: { selector: { matchLabels } },
+          spec,
           status: { disruptionsAllowed: 0 },
         });
+      } else if (!evictable) {
+        store.update('PodDisruptionBudget', name, (current) => ({ ...current, spec }));
       }
       recount(name);
     },

@@ -14,6 +14,7 @@ import {
   isTerminal,
   protectsItself,
 } from './pods.ts';
+import { isFullyBlocked } from './pdb.ts';
 import { selects, tolerates, untolerated } from './pods.ts';
 import { now } from './types.ts';
 
@@ -56,7 +57,9 @@ export function podsOfDeletingNodes(karpenter: Karpenter): Pod[] {
 }
 
 export function isMovable(karpenter: Karpenter, pod: Pod): boolean {
-  return isReschedulable(pod) && !(isActive(pod) && protectsItself(pod, now(karpenter.world)));
+  const { store } = karpenter.world;
+  const stays = isActive(pod) && (protectsItself(pod, now(karpenter.world)) || isFullyBlocked(store, pod));
+  return isReschedulable(pod) && !stays;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeClaim } from '../../../rollout/kubernetes.ts';
 import { conditionOf, isTrue } from '../../../simulator/cluster/conditions.ts';
+import { isDrifted } from '../../../simulator/cluster/drift.ts';
 import { bench, minute, second, type Bench } from './fakes.ts';
 
 const tighten = { spec: { metadataOptions: { httpTokens: 'required', httpPutResponseHopLimit: 1 } } };
@@ -83,6 +84,27 @@ describe('the class', () => {
 });
 
 describe('drift', () => {
+  it('needs all four annotations and equal versions', () => {
+    const one = held();
+    const [claim] = one.cluster.objects('NodeClaim');
+    const nodeClass = one.cluster.object('EC2NodeClass', 'build');
+    if (claim === undefined || nodeClass === undefined) throw new Error('the bench has both');
+    const version = `${hash}-version`;
+    const annotated = <T extends NodeClaim | typeof nodeClass>(
+      object: T,
+      annotations: Record<string, string>,
+    ): T => ({
+      ...object,
+      metadata: { ...object.metadata, annotations },
+    });
+    const judge = (ofClass: Record<string, string>, ofClaim: Record<string, string>): boolean =>
+      isDrifted(annotated(nodeClass, ofClass), annotated(claim, ofClaim));
+    expect(judge({ [hash]: '1', [version]: 'v5' }, { [hash]: '2', [version]: 'v5' })).toBe(true);
+    expect(judge({ [hash]: '1', [version]: 'v6' }, { [hash]: '2', [version]: 'v5' })).toBe(false);
+    expect(judge({ [hash]: '1', [version]: 'v5' }, { [version]: 'v5' })).toBe(false);
+    expect(judge({ [hash]: '1' }, { [hash]: '2', [version]: 'v5' })).toBe(false);
+  });
+
   it('shows within seconds or at the requeue, and clears when the hash is equal again', async () => {
     const one = held();
     await one.cluster.port.patch('EC2NodeClass', 'build', tighten);

@@ -94,6 +94,19 @@ describe('a pending Build', () => {
     expect(one.cluster.builds()[0]?.node).toBe(node);
   });
 
+  it('does not go to a cordoned node even before that has its taint', async () => {
+    for (let seed = 1; seed <= 30; seed += 1) {
+      const one = builds({}, { seed, karpenter: { capacity: 'none' } });
+      const node = one.cluster.addNode({ pool: 'build' });
+      one.clock.advance(second);
+      await one.cluster.port.patch('Node', node, { spec: { unschedulable: true } });
+      one.clock.advance(200);
+      one.cluster.addBuild({ name: 'web', runsForMs: hour });
+      one.clock.advance(10 * second);
+      expect(one.cluster.builds()[0]?.node).toBeNull();
+    }
+  });
+
   it('lands on a node that was cordoned while its binding was in flight', async () => {
     const one = builds({}, { bindingLagMs: 5 * second });
     const node = one.cluster.addNode({ pool: 'build' });
