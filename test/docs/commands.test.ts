@@ -68,7 +68,7 @@ const lines = files.flatMap((file) => {
   return [...typedLines(text), ...inlineCommands(text)].map((line) => ({ file, line }));
 });
 
-test('there are commands to check', () => {
+test('there are commands to check', { timeout: 60_000 }, () => {
   expect(lines.length).toBeGreaterThan(20);
   expect(check('npm run nothing')).toHaveLength(1);
   expect(check('imds-rollout simulate none/such.yaml --loud')).toHaveLength(2);
