@@ -10,7 +10,7 @@ type Budgets = NonNullable<NonNullable<NodePool['spec']['disruption']>['budgets'
 export type DisruptionReason = 'Empty' | 'Drifted';
 
 /** The smallest of the budgets that are active and meant for the reason; a percentage is rounded up. */
-export function allowedByBudgets(pool: NodePool, nodes: number, reason: DisruptionReason, at: Date): number {
+function allowedByBudgets(pool: NodePool, nodes: number, reason: DisruptionReason, at: Date): number {
   let allowed = Number.MAX_SAFE_INTEGER;
   const budgets: Budgets = pool.spec.disruption?.budgets ?? [{ nodes: '10%' }];
   for (const budget of budgets) {

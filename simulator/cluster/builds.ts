@@ -30,7 +30,7 @@ export interface Builds {
 }
 
 /** Whether a Build that uses IMDS so gets an answer. Source: IMDS behaviour of EC2, hop limits as pods meet them. */
-export function imdsAnswers(
+function imdsAnswers(
   uses: NonNullable<BuildSpec['usesImds']>,
   options: Instance['metadataOptions'],
 ): string | undefined {

@@ -12,7 +12,7 @@ import { now, type World } from './types.ts';
 
 const podGraceMs = 30_000;
 
-export interface Loss {
+interface Loss {
   lostTo: LostTo;
   why: string;
 }

@@ -24,7 +24,7 @@ export function ownable(object: {
   };
 }
 
-export function leaves(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
+function leaves(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
   if (!isObject(value)) return [{ path, value }];
   return Object.entries(value).flatMap(([key, item]) =>
     item === undefined ? [] : leaves(item, [...path, key]),

@@ -47,7 +47,7 @@ export function protectsItself(pod: Pod, at: number): boolean {
   return duration !== undefined && at - Date.parse(pod.metadata.creationTimestamp) < duration;
 }
 
-export function toleratesDisruption(pod: Pod): boolean {
+function toleratesDisruption(pod: Pod): boolean {
   return tolerates(pod, [disruptedTaint]);
 }
 

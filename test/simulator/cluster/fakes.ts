@@ -15,7 +15,7 @@ interface Timer {
 }
 
 /** Virtual time on a binary heap: nothing sleeps. */
-export class FakeClock implements VirtualClock {
+class FakeClock implements VirtualClock {
   #now = Date.parse('2026-03-02T09:00:00Z');
   #order = 0;
   readonly #heap: Timer[] = [];
@@ -97,7 +97,7 @@ export class FakeClock implements VirtualClock {
 }
 
 /** mulberry32. */
-export function fakeChance(seed: number): Chance {
+function fakeChance(seed: number): Chance {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -109,7 +109,7 @@ export function fakeChance(seed: number): Chance {
 }
 
 /** EC2 as the cluster needs it; instances end 30 s after TerminateInstances. */
-export class FakeMachines implements Machines {
+class FakeMachines implements Machines {
   readonly instances = new Map<string, Instance>();
   readonly ended = new Map<string, EndedBy>();
   refusal: Error | undefined;
@@ -171,7 +171,7 @@ export class FakeMachines implements Machines {
   }
 }
 
-export interface GateCall {
+interface GateCall {
   api: string;
   write: boolean;
   target?: string;
