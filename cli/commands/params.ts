@@ -63,7 +63,7 @@ export function paramsCommand(): Command {
 }
 
 async function stored(moment: Moment): Promise<StoredParameter[]> {
-  return moment.ask(() => moment.world.account.ports.parameters.list(moment.rack));
+  return moment.world.account.ports.parameters.list(moment.rack);
 }
 
 async function list(options: Options): Promise<void> {

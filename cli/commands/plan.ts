@@ -29,7 +29,7 @@ export function planCommand(): Command {
 
 async function plan(options: MomentOptions & { json?: boolean }): Promise<void> {
   const moment = await playToMoment(options);
-  const { state, plan: found } = await moment.ask(() => planned(moment.world.account.ports, moment.rack));
+  const { state, plan: found } = await planned(moment.world.account.ports, moment.rack);
   if (state.next === 'conclude' && state.outcome !== 'NothingToDo' && state.outcome !== 'Withdrawn') {
     if (options.json)
       printJson({ rack: moment.rack, outcome: state.outcome, reason: state.reason, plan: null });

@@ -29,7 +29,7 @@ export function reportCommand(): Command {
 
 async function report(options: Options): Promise<void> {
   const moment = await playToMoment(options);
-  const reports = await moment.ask(() => readReports(moment.world.account.ports.reports, moment.rack));
+  const reports = await readReports(moment.world.account.ports.reports, moment.rack);
   const found = choose(reports, options.execution, moment.rack);
   if (options.json) printJson(found);
   else printText(reportText(found));

@@ -9,7 +9,7 @@ import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { readReports, writeReport } from '../reports.ts';
 import { readScenario } from '../scenario-file.ts';
-import { bad, good } from '../view/style.ts';
+import { alarm } from '../view/style.ts';
 import { summaryText } from '../view/summary.ts';
 import { createWatcher } from '../watch.ts';
 
@@ -99,12 +99,9 @@ function verdict(scenario: Scenario, result: RunResult): number {
   );
   const differing = scenario.expect === undefined ? [] : differences(scenario.expect, result);
   for (const line of [...broken, ...differing.map((difference) => `not as expected: ${difference}`)]) {
-    process.stderr.write(`${bad(line)}\n`);
+    process.stderr.write(`${alarm(line)}\n`);
   }
   if (broken.length + differing.length > 0) return exitCodes.differs;
-  // With --json standard output belongs to the result.
-  if (scenario.expect !== undefined && process.stderr.isTTY)
-    process.stderr.write(`${good('As expected.')}\n`);
   return exitCodes.done;
 }
 

@@ -24,7 +24,7 @@ export function statusCommand(): Command {
 
 async function status(options: MomentOptions & { json?: boolean }): Promise<void> {
   const moment = await playToMoment(options);
-  const found = await moment.ask(() => read(moment));
+  const found = await read(moment);
   if (options.json) printJson(found);
   else printText(statusText(found));
 }

@@ -53,7 +53,8 @@ function waitsFor(node: SceneNode): string {
   if (node.leaving) return 'its pods to end';
   const replaced = node.drifted || (node.cordoned && !node.protected);
   if (node.builds.length > 0 && (replaced || node.cordoned)) return 'its Builds';
-  return replaced ? 'Karpenter' : '';
+  if (!replaced) return '';
+  return node.blockedBy === undefined ? 'Karpenter' : `Karpenter: ${node.blockedBy}`;
 }
 
 function endedText(scene: Scene): string {

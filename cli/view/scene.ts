@@ -12,6 +12,8 @@ export interface SceneNode {
   ready: boolean;
   leaving: boolean;
   builds: string[];
+  /** What Karpenter last said that it cannot take the node for; undefined where it said nothing. */
+  blockedBy: string | undefined;
 }
 
 export interface Scene {
@@ -36,6 +38,14 @@ export function sceneOf(world: World): Scene {
   const claims = new Map(cluster.objects('NodeClaim').map((claim) => [claim.status?.providerID, claim]));
   const builds = cluster.builds();
   const nodes = cluster.objects('Node');
+  const said = new Map(
+    cluster
+      .objects('Event')
+      .filter(
+        ({ reason, involvedObject }) => reason === 'DisruptionBlocked' && involvedObject.kind === 'Node',
+      )
+      .map(({ involvedObject, message }) => [involvedObject.name, message]),
+  );
   const isBuild = (node: Node): boolean => node.metadata.labels?.['karpenter.sh/nodepool'] === 'build';
   return {
     at: clock.now(),
@@ -64,6 +74,7 @@ export function sceneOf(world: World): Scene {
         ready:
           node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
         leaving: node.metadata.deletionTimestamp !== undefined,
+        blockedBy: said.get(node.metadata.name),
         builds: builds
           .filter((build) => build.node === node.metadata.name && build.outcome === 'running')
           .map(({ name }) => name),

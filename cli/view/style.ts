@@ -14,6 +14,11 @@ export const good = (text: string): string => style('green', text);
 export const bad = (text: string): string => style('red', text);
 export const notable = (text: string): string => style('yellow', text);
 
+/** For standard error, which may go elsewhere than standard output. */
+export function alarm(text: string): string {
+  return styleText('red', text, { stream: process.stderr });
+}
+
 /** An outcome in the colour of what it means. */
 export function outcomeInColour(outcome: Outcome | null): string {
   if (outcome === null) return dim('none');

@@ -1,6 +1,7 @@
 /** The invariants on whole runs: they watch, and have nothing to say. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { CreateHandler } from '../../../simulator/account/account.ts';
 import { replayedProduct } from '../../../simulator/invariants/replayed-product.ts';
 import { watchWorld } from '../../../simulator/invariants/watch-world.ts';
 import { loadProduct } from '../../../simulator/run/product.ts';
@@ -28,5 +29,33 @@ describe('the default scenario', () => {
     expect(replayed.violations).toEqual([]);
     expect(result.violations).toEqual([]);
     expect(result).toMatchObject({ outcome: 'Succeeded', buildsLost: 0 });
+  });
+
+  it('sees a product that writes what it must not, and writes it again', async () => {
+    const product = await loadProduct();
+    const real = product.functions['observe'];
+    if (real === undefined) throw new Error('there is no function observe');
+    const clumsy: CreateHandler = (ports, environment) => {
+      const handler = real(ports, environment);
+      return async (event, context) => {
+        const cluster = await ports.clusters.connect('demo-cluster');
+        await cluster.patch('Node', 'workload-1', {
+          metadata: { annotations: { at: ports.clock.now().toISOString() } },
+        });
+        return handler(event, context);
+      };
+    };
+    const replayed = replayedProduct({ ...product, functions: { ...product.functions, observe: clumsy } });
+    const result = await runScenario(scenario, {
+      product: replayed.product,
+      until: 5 * 60_000,
+      invariants: (world) => {
+        replayed.watch(world);
+        return watchWorld(world);
+      },
+    });
+    expect(result.violations[0]).toMatchObject({ invariant: '1 allowed-writes' });
+    expect(result.violations[0]?.what).toContain('node workload-1');
+    expect(replayed.violations[0]).toMatchObject({ invariant: '8 twice-equals-once' });
   });
 });

@@ -1,0 +1,207 @@
+/** params, plan, status and report: what they answer about a moment of a scenario. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { command, scenarioFile, small, temporaryFolder, type Ended } from './command.ts';
+
+const file = scenarioFile(small());
+const ask = (...args: string[]): Ended => command([...args, '--scenario', file]);
+
+describe('params', () => {
+  it('lists what is stored at the moment, by group', () => {
+    const early = ask('params', 'list', '-g', 'security', '--at', '30s');
+    expect(early.stdout.match(/^\w+/gm)).toEqual(['PARAMETER', 'imds_http_hop_limit', 'imds_http_tokens']);
+    const later = ask('params', 'list', '--at', '2m', '--json');
+    expect(JSON.parse(later.stdout)).toContainEqual(
+      expect.objectContaining({ key: 'karpenter_build_imds_hop_limit', value: '1', type: 'String' }),
+    );
+    expect(ask('params', 'list', '-g', 'rollout')).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: 'nothing is set in group rollout on rack demo\n',
+    });
+  });
+
+  it('gets one value', () => {
+    expect(ask('params', 'get', 'imds_http_tokens')).toEqual({ status: 0, stdout: 'optional\n', stderr: '' });
+    expect(ask('params', 'get', 'imds_rollout_deadline')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'imds_rollout_deadline is not set on rack demo; without it: `60m`\n',
+    });
+    expect(ask('params', 'get', 'imds_htp_tokens')).toMatchObject({
+      status: 1,
+      stderr: 'unknown parameter imds_htp_tokens; did you mean imds_http_tokens?\n',
+    });
+  });
+
+  it('says what setting would write and mean', () => {
+    const { status, stdout } = ask(
+      'params',
+      'set',
+      'karpenter_build_imds_tokens=',
+      'imds_http_hop_limit=2',
+      '--at',
+      '2m',
+    );
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^karpenter_build_imds_tokens +required +\(deleted\)$/m);
+    expect(stdout).toMatch(/^imds_http_hop_limit +3 +2$/m);
+    expect(stdout).toContain('The rack would ask for httpTokens=optional, httpPutResponseHopLimit=1');
+  });
+
+  it('refuses what the service would refuse, every mistake at once', () => {
+    const { status, stdout, stderr } = ask(
+      'params',
+      'set',
+      'imds_http_tokens=Required',
+      'imds_http_hop_limit=65',
+      'nonsense',
+    );
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'imds_http_tokens is "Required"; accepted is `optional` or `required`; did you mean `required`?',
+      'imds_http_hop_limit is "65"; accepted is a whole number from 1 to 64; did you mean `64`?',
+      'nonsense is not accepted; accepted: KEY=VALUE, or KEY= to delete',
+    ]);
+  });
+
+  it('says what unsetting would mean', () => {
+    const { status, stdout } = ask('params', 'unset', 'karpenter_enabled');
+    expect(status).toBe(0);
+    expect(stdout).toContain('The rack would ask for nothing yet: karpenter_enabled is not exactly "true".');
+  });
+});
+
+describe('plan', () => {
+  it('ends with 2 and says what becomes of each node, where something would change', () => {
+    const asking = scenarioFile(
+      small().replace('at: 1m', 'at: 0s').replace('timeline:', 'timeline:\n  - {at: 0s, event: lost}'),
+    );
+    const text = command(['plan', '--scenario', asking, '--at', '1m']);
+    expect(text.status).toBe(2);
+    expect(text.stdout).toContain(
+      'Class build: httpTokens=optional, httpPutResponseHopLimit=3 → httpTokens=required, httpPutResponseHopLimit=1',
+    );
+    expect(text.stdout).toMatch(/^idle +optional\/3 +wrong +replaced by Karpenter$/m);
+    expect(text.stdout).toMatch(/^busy +optional\/3 +wrong +builds\/b-1 +kept until its Builds end$/m);
+    const json = command(['plan', '--scenario', asking, '--at', '1m', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      rack: 'demo',
+      outcome: null,
+      plan: { nodes: [{ node: 'idle' }, { node: 'busy' }] },
+    });
+  });
+
+  it('ends with 0 where nothing would', () => {
+    expect(ask('plan', '--at', '30s')).toMatchObject({ status: 0, stderr: '' });
+    expect(ask('plan', '--at', '30s').stdout).toMatch(/^demo: nothing to do, /);
+  });
+
+  it('ends with 1 where it would be refused', () => {
+    const refused = scenarioFile(small().replace('tokens: required', 'tokens: Required'));
+    expect(command(['plan', '--scenario', refused, '--at', '2m'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        'Refused: karpenter_build_imds_tokens is "Required"; accepted is `optional` or `required`; did you mean `required`?\n',
+    });
+  });
+
+  it('answers at once where a fault delays calls', () => {
+    const slow = scenarioFile(small('faults: [{api: "kubernetes:*", latency: 30s}]\n'));
+    expect(command(['plan', '--scenario', slow, '--at', '30s'])).toMatchObject({ status: 0, stderr: '' });
+  });
+});
+
+describe('status', () => {
+  it('says how the rack stands', () => {
+    const { status, stdout } = ask('status', '--at', '10m');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^busy +optional\/3 +drifted +cordoned and protected +b-1 +its Builds$/m);
+    expect(stdout).toContain('Asked for: httpTokens=required, httpPutResponseHopLimit=1');
+    const json = ask('status', '--at', '10m', '--json', '-r', 'demo');
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      rack: 'demo',
+      asks: { kind: 'asks' },
+      holdsMayExist: true,
+    });
+  });
+});
+
+describe('report', () => {
+  it('shows the evidence, and writes it', () => {
+    const folder = temporaryFolder();
+    const { status, stdout, stderr } = ask('report', '--output', folder);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^demo-\d+ Succeeded: /);
+    expect(stdout).toContain('Class build\noptional/3 → required/1');
+    const page = /written to (.+)\n/.exec(stderr)?.[1] ?? '';
+    expect(page.startsWith(join(folder, 'demo-'))).toBe(true);
+    expect(readFileSync(page, 'utf8')).toContain('IMDS rollout of rack demo');
+    const json = ask('report', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ schemaVersion: 1, outcome: 'Succeeded' });
+  });
+
+  it('says where there is none', () => {
+    expect(ask('report', '--at', '30s')).toMatchObject({
+      status: 1,
+      stderr: 'there is no report of rack demo at that moment\n',
+    });
+    expect(ask('report', '--execution', 'demo-1').stderr).toMatch(
+      /^there is no report of demo-1; there is demo-\d+\n$/,
+    );
+  });
+});
+
+describe('every question', () => {
+  it.each([
+    ['params', 'list'],
+    ['params', 'get', 'imds_http_tokens'],
+    ['params', 'set', 'imds_http_tokens=optional'],
+    ['params', 'unset', 'imds_http_tokens'],
+    ['plan'],
+    ['status'],
+    ['report'],
+  ])('without a scenario: %s %s %s', (...args) => {
+    expect(command(args.filter((arg) => typeof arg === 'string'))).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'working against an account is not available yet: give --scenario FILE\n',
+    });
+  });
+
+  it('refuses another rack and a moment that is none', () => {
+    expect(ask('status', '-r', 'other')).toMatchObject({
+      status: 1,
+      stderr: `there is no rack other in ${file}: its rack is demo\n`,
+    });
+    expect(ask('status', '--at', 'noon').stderr).toBe(
+      '--at noon is not accepted; accepted: a duration such as 90s, 15m, 2h or 1d\n',
+    );
+  });
+
+  it.each([
+    [],
+    ['simulate'],
+    ['params'],
+    ['params', 'list'],
+    ['params', 'get'],
+    ['params', 'set'],
+    ['params', 'unset'],
+    ['plan'],
+    ['status'],
+    ['report'],
+  ])('has help with examples: %s %s', (...args) => {
+    const { status, stdout } = command([...args.filter((arg) => typeof arg === 'string'), '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/Examples?:\n {2}imds-rollout /);
+  });
+
+  it('colours only where it is wanted', () => {
+    const args = ['status', '--scenario', file, '--at', '10m'];
+    expect(command(args, { FORCE_COLOR: '1' }).stdout).toContain('\u001b[');
+    expect(command(args, { NO_COLOR: '1' }).stdout).not.toContain('\u001b[');
+    expect(command(args).stdout).not.toContain('\u001b[');
+  });
+});
