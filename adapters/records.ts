@@ -8,16 +8,11 @@ import {
   PutParameterCommand,
   type SSMClient,
 } from '@aws-sdk/client-ssm';
-import { z } from 'zod';
-import { NotFoundError, RolloutError } from '../rollout/errors.ts';
+import { NotFoundError } from '../rollout/errors.ts';
 import type { Records, Registration } from '../rollout/ports.ts';
-import { emptyRecord, recordSchema } from '../rollout/record.ts';
+import { emptyRecord } from '../rollout/record.ts';
+import { readRecord, readRegistration } from '../rollout/stored.ts';
 import { calling } from './aws-errors.ts';
-
-/** What is stored is not what this version wrote: acting on a guess could lose a baseline. */
-export class UnreadableRecord extends RolloutError {}
-
-const registrationSchema = z.strictObject({ rack: z.string(), cluster: z.string(), nodePool: z.string() });
 
 const REGISTRATION = '/registration';
 
@@ -35,7 +30,7 @@ export function createRecords(client: SSMClient, prefix: string): Records {
         );
         for await (const { Parameters: page = [] } of pages) {
           for (const { Name = '', Value } of page) {
-            if (Name.endsWith(REGISTRATION)) found.push(parsed(registrationSchema, Name, Value));
+            if (Name.endsWith(REGISTRATION)) found.push(readRegistration(Name, Value));
           }
         }
         return found.sort((one, other) => (one.rack < other.rack ? -1 : 1));
@@ -46,7 +41,7 @@ export function createRecords(client: SSMClient, prefix: string): Records {
         const { Parameter } = await calling('ssm:GetParameter', name, () =>
           client.send(new GetParameterCommand({ Name: name, WithDecryption: false })),
         );
-        return parsed(recordSchema, name, Parameter?.Value);
+        return readRecord(name, Parameter?.Value);
       } catch (error) {
         if (error instanceof NotFoundError) return structuredClone(emptyRecord);
         throw error;
@@ -67,20 +62,3 @@ export function createRecords(client: SSMClient, prefix: string): Records {
     },
   };
 }
-
-function parsed<S extends z.ZodType>(schema: S, name: string, text: string | undefined): z.infer<S> {
-  let json: unknown;
-  try {
-    json = JSON.parse(text ?? '');
-  } catch (error) {
-    throw new UnreadableRecord(`parameter ${name} is not JSON: ${REMEDY}`, { cause: error });
-  }
-  const result = schema.safeParse(json);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new UnreadableRecord(`parameter ${name} cannot be read (${problems.join('; ')}): ${REMEDY}`, {
-    cause: result.error,
-  });
-}
-
-const REMEDY = 'put back an earlier version of it (GetParameterHistory keeps 100)';

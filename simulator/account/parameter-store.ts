@@ -52,9 +52,13 @@ export function createParameterStore(options: {
     for (const listener of listeners) listener(change);
   };
 
+  /** Directly below the rack: GetParametersByPath is not asked to go deeper. */
   const current = (rack: string): StoredParameter[] =>
     [...stored]
-      .filter(([name]) => name.startsWith(`${prefix}${rack}/`))
+      .filter(
+        ([name, [first]]) =>
+          first !== undefined && name === nameOf(rack, first.key) && !first.key.includes('/'),
+      )
       .flatMap(([, versions]) => versions.at(-1) ?? [])
       .sort((one, other) => (one.key < other.key ? -1 : 1));
 
@@ -62,11 +66,12 @@ export function createParameterStore(options: {
     port: {
       list: (rack) =>
         gate.call({ api: 'ssm:GetParametersByPath', target: `${prefix}${rack}/` }, () =>
-          structuredClone(current(rack)),
+          // Who wrote a parameter is told by its history alone.
+          current(rack).map(({ lastModifiedUser: _, ...parameter }) => asRead(parameter)),
         ),
       history: (rack, key) =>
         gate.call({ api: 'ssm:GetParameterHistory', target: nameOf(rack, key) }, () =>
-          structuredClone(stored.get(nameOf(rack, key)) ?? []),
+          (stored.get(nameOf(rack, key)) ?? []).map(asRead),
         ),
     },
     set(rack, key, value, how = {}) {
@@ -102,6 +107,12 @@ export function createParameterStore(options: {
       listeners.push(listener);
     },
   };
+}
+
+/** A copy, as whoever may not decrypt reads it. */
+function asRead(parameter: StoredParameter): StoredParameter {
+  if (parameter.type !== 'SecureString') return { ...parameter };
+  return { ...parameter, value: `encrypted:${Buffer.from(parameter.value).toString('base64')}` };
 }
 
 /** Parameter Store's own words for an empty value, and its limit for standard parameters. */

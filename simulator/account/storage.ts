@@ -1,5 +1,6 @@
 /** What the service keeps and tells: records in Parameter Store, reports in S3, notices on EventBridge. */
-import { emptyRecord, recordSchema } from '../../rollout/record.ts';
+import { emptyRecord } from '../../rollout/record.ts';
+import { readRecord } from '../../rollout/stored.ts';
 import type { Notice, Notices, Records, Registration, Reports } from '../../rollout/ports.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
@@ -11,6 +12,8 @@ export interface RecordStore {
   register(registration: Registration): void;
   /** The JSON of a rack's record as stored; undefined where none was written. */
   stored(rack: string): string | undefined;
+  /** By hand: whatever text in the record's place. */
+  overwrite(rack: string, text: string): void;
 }
 
 /** Records are kept as JSON in standard parameters, so that the limit of 4 KB is the real one. */
@@ -25,7 +28,7 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
       read: (rack) =>
         gate.call({ api: 'ssm:GetParameter', target: nameOf(rack) }, () => {
           const text = records.get(rack);
-          return text === undefined ? structuredClone(emptyRecord) : recordSchema.parse(JSON.parse(text));
+          return text === undefined ? structuredClone(emptyRecord) : readRecord(nameOf(rack), text);
         }),
       write: (rack, record) => {
         const text = JSON.stringify(record);
@@ -42,6 +45,9 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
       registrations.push(registration);
     },
     stored: (rack) => records.get(rack),
+    overwrite(rack, text) {
+      records.set(rack, text);
+    },
   };
 }
 

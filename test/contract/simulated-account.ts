@@ -1,0 +1,140 @@
+/** The simulator's account, in virtual time, for the suites of its ports. */
+import type { Cluster, StoredParameter } from '../../rollout/ports.ts';
+import { createAccount, type Account } from '../../simulator/account/account.ts';
+import { createChance } from '../../simulator/account/chance.ts';
+import { installClock, settle } from '../../simulator/account/clock.ts';
+import type { WrittenDefinition } from '../../simulator/account/definition.ts';
+import { createGate } from '../../simulator/account/gate.ts';
+import type { InstancesSubject } from './instances.ts';
+import type { NoticesSubject } from './notices.ts';
+import type { ParametersSubject } from './parameters.ts';
+import type { RecordsSubject } from './records.ts';
+import type { ReportsSubject } from './reports.ts';
+import type { WorkflowSubject } from './workflow.ts';
+
+const waits: WrittenDefinition = {
+  StartAt: 'Wait',
+  States: { Wait: { Type: 'Wait', Seconds: 36_000, End: true } },
+};
+
+interface Opened extends AsyncDisposable {
+  account: Account;
+  /** Plays so many milliseconds. */
+  pass(milliseconds: number): Promise<void>;
+}
+
+async function open(): Promise<Opened> {
+  const clock = installClock(new Date('2026-03-02T09:00:00Z'));
+  const chance = createChance(1);
+  const account = createAccount({
+    clock,
+    chance,
+    gate: createGate({ clock, chance, faults: [] }),
+    ec2: {
+      modifyBucket: { capacity: 100, refillPerSecond: 5, strangers: 0 },
+      applyDelay: 2_000,
+      readStaleness: 0,
+      httpTokensEnforced: false,
+    },
+    clusters: { connect: () => Promise.reject<Cluster>(new Error('no cluster here')) },
+    definition: waits,
+    functions: {},
+    environment: {},
+  });
+  return {
+    account,
+    async pass(milliseconds) {
+      const moment = { reached: false };
+      clock.after(milliseconds, () => {
+        moment.reached = true;
+      });
+      while (!moment.reached) await clock.step();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { name } of account.stepFunctions.executions) account.stepFunctions.stop(name);
+      await settle();
+      clock.uninstall();
+    },
+  };
+}
+
+const closing = (opened: Opened) => ({ [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() });
+
+export async function simulatedParameters(): Promise<ParametersSubject> {
+  const opened = await open();
+  const { parameterStore } = opened.account;
+  return {
+    port: parameterStore.port,
+    rack: 'demo',
+    set: async (rack: string, key: string, value: string, type?: StoredParameter['type']) => {
+      parameterStore.set(rack, key, value, type === undefined ? {} : { type });
+    },
+    unset: async (rack, key) => {
+      parameterStore.unset(rack, key);
+    },
+    ...closing(opened),
+  };
+}
+
+export async function simulatedRecords(): Promise<RecordsSubject> {
+  const opened = await open();
+  const { records } = opened.account;
+  return {
+    port: records.port,
+    rack: 'demo',
+    register: async (registration) => {
+      records.register(registration);
+    },
+    overwrite: async (rack, text) => {
+      records.overwrite(rack, text);
+    },
+    ...closing(opened),
+  };
+}
+
+export async function simulatedInstances(): Promise<InstancesSubject> {
+  const opened = await open();
+  const { ec2 } = opened.account;
+  return {
+    port: ec2.port,
+    cluster: 'demo',
+    launch: async (tags, metadataOptions) => {
+      const { instanceId } = ec2.machines.launch({ zone: 'eu-west-1a', tags, metadataOptions });
+      await opened.pass(60_000);
+      return instanceId;
+    },
+    stop: async (instanceId) => {
+      ec2.stop(instanceId);
+    },
+    terminate: async (instanceId) => {
+      ec2.machines.terminate(instanceId, 'hand');
+      await opened.pass(60_000);
+    },
+    settle: () => opened.pass(60_000),
+    ...closing(opened),
+  };
+}
+
+export async function simulatedWorkflow(): Promise<WorkflowSubject> {
+  const opened = await open();
+  const { stepFunctions } = opened.account;
+  return {
+    port: stepFunctions.port,
+    stop: async (name) => {
+      stepFunctions.stop(name);
+      await settle();
+    },
+    ...closing(opened),
+  };
+}
+
+export async function simulatedReports(): Promise<ReportsSubject> {
+  const opened = await open();
+  return { port: opened.account.reports.port, ...closing(opened) };
+}
+
+export async function simulatedNotices(): Promise<NoticesSubject> {
+  const opened = await open();
+  const { notices } = opened.account;
+  return { port: notices.port, arrived: async () => notices.sent.length, ...closing(opened) };
+}
