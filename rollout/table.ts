@@ -78,9 +78,9 @@ function wantedHold(node: BuildNode, standing: Standing): Omit<Wanted, 'node'> |
   if (phase.kind !== 'settled') return { want: PROTECT, why: 'until the class is Ready' };
   if (node.node === undefined) {
     // Not registered: Karpenter copies what the NodeClaim says to the node, where the table goes on.
-    return node.hash === 'current' || verdict === undefined
-      ? { want: NOTHING, why: 'launched from the class as it is now' }
-      : { want: PROTECT, why: 'its launch may be from the class of before' };
+    if (node.hash !== 'current' && verdict !== undefined)
+      return { want: PROTECT, why: 'its launch may be from the class of before' };
+    return verdict === 'unknown' ? undefined : { want: NOTHING, why: 'launched from the class as it is now' };
   }
   if (lentTo !== undefined) return { want: { ...PROTECT, lentTo }, why: `${lentTo} waits for a node` };
   if (verdict === 'unknown') return undefined;
@@ -121,20 +121,26 @@ function lendings(
 ): Map<string, string> {
   const waiting = new Map(fleet.waiting.map((pod) => [podName(pod), pod]));
   const lent = new Map<string, string>();
-  for (const { name, hold } of fleet.nodes) {
-    if (hold?.lentTo !== undefined && waiting.has(hold.lentTo)) lent.set(name, hold.lentTo);
+  const coming = new Map<string, Pod[]>();
+  for (const { name, hold, leaving, node, pods } of fleet.nodes) {
+    const pod = hold?.lentTo === undefined ? undefined : waiting.get(hold.lentTo);
+    // One that leaves, or whose room another Build took, serves nobody: the Build gets another.
+    if (!pod || !node || leaving || !fitsNode(pod, node, pods)) continue;
+    lent.set(name, podName(pod));
+    coming.set(name, [pod]);
   }
   const served = new Set(lent.values());
   const objects = new Map(fleet.nodes.map((each) => [each.name, each]));
   const candidates = fleet.nodes
+    // A cordon that was there before us stays, whatever we lift.
     .filter(
-      ({ node, leaving, hold }) => node && !leaving && hold?.cordonedAt !== undefined && isCordoned(node),
+      ({ node, leaving, hold }) =>
+        node && !leaving && hold?.cordonedAt !== undefined && !hold.before.unschedulable && isCordoned(node),
     )
     .filter(({ node }) =>
       node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
     )
     .sort((a, b) => rank(a, target, patchedAt) - rank(b, target, patchedAt));
-  const coming = new Map<string, Pod[]>();
   for (const [name, pod] of waiting) {
     if (served.has(name) || waitedSeconds(pod, now) < STARVING_SECONDS) continue;
     const fits = (node: BuildNode | undefined): boolean =>
