@@ -3,4 +3,4 @@ import { holdAndPatchStep, type PatchPorts } from '../../rollout/hold-and-patch.
 import { createTask } from '../shared/task.ts';
 
 export const createHandler = (ports: PatchPorts) =>
-  createTask('hold-and-patch', (state) => holdAndPatchStep(ports, state));
+  createTask('hold-and-patch', ports, (state) => holdAndPatchStep(ports, state));

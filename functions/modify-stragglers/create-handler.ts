@@ -3,4 +3,4 @@ import { modifyStragglersStep, type StragglerPorts } from '../../rollout/straggl
 import { createTask } from '../shared/task.ts';
 
 export const createHandler = (ports: StragglerPorts) =>
-  createTask('modify-stragglers', (state) => modifyStragglersStep(ports, state));
+  createTask('modify-stragglers', ports, (state) => modifyStragglersStep(ports, state));

@@ -3,4 +3,4 @@ import { observeStep, type ObservePorts } from '../../rollout/observe.ts';
 import { createTask } from '../shared/task.ts';
 
 export const createHandler = (ports: ObservePorts) =>
-  createTask('observe', (state) => observeStep(ports, state));
+  createTask('observe', ports, (state) => observeStep(ports, state));

@@ -4,8 +4,10 @@ import { RolloutError } from '../../rollout/errors.ts';
 import { racksDue, reconcileRack, type ReconcilePorts, type Visit } from '../../rollout/reconcile.ts';
 import { instrument } from '../shared/instrument.ts';
 
-export const createHandler = (ports: ReconcilePorts) =>
-  instrument('reconcile', async (_event, { logger, metrics }) => {
+export function createHandler(ports: ReconcilePorts) {
+  /** When the visits before this one ended; not known to a function that has just been started. */
+  let visitedAt: Date | undefined;
+  return instrument('reconcile', async (_event, { logger, metrics }) => {
     const visits: Visit[] = [];
     const failures: { rack: string; error: unknown }[] = [];
     for (const registration of await racksDue(ports)) {
@@ -17,10 +19,20 @@ export const createHandler = (ports: ReconcilePorts) =>
         failures.push({ rack: registration.rack, error });
       }
     }
+    const now = ports.clock.now();
     metrics.addMetric('RacksVisited', MetricUnit.Count, visits.length);
+    if (visitedAt !== undefined) {
+      metrics.addMetric(
+        'ReconcileAgeSeconds',
+        MetricUnit.Seconds,
+        (now.getTime() - visitedAt.getTime()) / 1000,
+      );
+    }
+    visitedAt = now;
     if (failures.length === 0) return { visits };
     const racks = failures.map(
       ({ rack, error }) => `${rack} (${error instanceof Error ? error.message : String(error)})`,
     );
     throw new RolloutError(`could not reconcile ${racks.join(', ')}`, { cause: failures[0]?.error });
   });
+}

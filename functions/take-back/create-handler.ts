@@ -4,4 +4,4 @@ import { takeBackStep } from '../../rollout/take-back.ts';
 import { createTask } from '../shared/task.ts';
 
 export const createHandler = (ports: PatchPorts) =>
-  createTask('take-back', (state) => takeBackStep(ports, state));
+  createTask('take-back', ports, (state) => takeBackStep(ports, state));
