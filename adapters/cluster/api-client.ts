@@ -18,7 +18,7 @@ export interface ApiServer {
   token: () => Promise<string>;
 }
 
-export interface Call extends Omit<Request, 'cluster'> {
+interface Call extends Omit<Request, 'cluster'> {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
   query?: Record<string, string>;
