@@ -12,7 +12,7 @@ import { authoredKeys, makeReport, type Report } from './report.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
-import { endTurn } from './turn.ts';
+import { endTurn, LONGEST_FUNCTION_MS } from './turn.ts';
 
 export type ClosePorts = TidyPorts & Pick<Ports, 'records' | 'notices'>;
 
@@ -30,9 +30,6 @@ const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
   Expired: 'noCluster',
   Superseded: 'reportOnly',
 };
-
-/** How long a Lambda of an execution may outlive it: the longest function time-out. */
-export const LONGEST_FUNCTION_MS = 120_000;
 
 /**
  * Ends a rollout. Done twice it writes nothing the second time. A success that the last look does not find goes on

@@ -1,6 +1,14 @@
 /** From the stored parameters to what a rack asks for. Pure: the same parameters give the same decision. */
 import type { StoredParameter } from './ports.ts';
-import { IMDS_KEYS, isKey, parameters, refuseValue, type Key } from './parameters.ts';
+import {
+  IMDS_KEYS,
+  isKey,
+  nearestKey,
+  parameters,
+  POLICY_PREFIX,
+  refuseValue,
+  type Key,
+} from './parameters.ts';
 import type { Options } from './record.ts';
 
 /** How a rollout is to go about it. Durations in seconds. */
@@ -80,11 +88,22 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
   };
   if (refusals.length === 0 && Object.keys(ask).length === 0 && !owns)
     return { kind: 'asksNothing', everAsked };
+  refusals.push(...unknownPolicies(list));
   const policy = readPolicy(stored, used);
   return refusals.length > 0
     ? { kind: 'refused', refusals }
     : { kind: 'asks', ask, sources, policy, notices };
 }
+
+/** A policy that this release does not know is not passed over: somebody relies on it. */
+const unknownPolicies = (list: readonly StoredParameter[]): string[] =>
+  list
+    .filter(({ key }) => key.startsWith(POLICY_PREFIX) && !isKey(key))
+    .map(({ key, value }) => {
+      const nearest = nearestKey(key);
+      const meant = nearest === undefined ? '' : `, did you mean ${nearest}?`;
+      return `${key} is ${JSON.stringify(value)}; this release knows no such policy${meant} Unset it`;
+    });
 
 type Value<K extends Key> = Extract<ReturnType<(typeof parameters)[K]['read']>, { ok: true }>['value'];
 type Used = <K extends Key>(key: K) => Value<K> | undefined;

@@ -67,6 +67,7 @@ const entrySchema = z.discriminatedUnion('what', [
     why: z.string(),
   }),
   z.strictObject({ what: z.literal('build'), at: instant, build: z.string(), node: z.string() }),
+  z.strictObject({ what: z.literal('left'), at: instant, node: z.string() }),
   z.strictObject({ what: z.literal('evicted'), at: instant, pod: z.string(), why: z.string() }),
   z.strictObject({ what: z.literal('note'), at: instant, text: z.string() }),
 ]);
@@ -100,5 +101,5 @@ export async function readJournal(ports: { reports: Reports }, of: Of): Promise<
   const parts = await Promise.all(keys.map((key) => ports.reports.get(key)));
   return parts
     .flatMap((body) => (body === undefined ? [] : journalSchema.parse(JSON.parse(body))))
-    .sort((a, b) => a.at.localeCompare(b.at));
+    .sort((a, b) => a.at.localeCompare(b.at) || Number(b.what === 'planned') - Number(a.what === 'planned'));
 }

@@ -35,6 +35,7 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   await writeJournal(ports, state, 'observe', [
     ...kept.entries,
     ...comings(state, fleet),
+    ...leavings(state, fleet),
     ...evictions(state, events),
   ]);
   const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left, written: kept.entries.length });
@@ -55,6 +56,13 @@ const comings = (state: Rolling, fleet: Fleet): Entry[] =>
       .filter((pod) => builds.includes(podName(pod)) && isSince(state, pod.metadata.creationTimestamp))
       .map((pod) => ({ what: 'build', at: pod.metadata.creationTimestamp, build: podName(pod), node })),
   );
+
+/** Held nodes that Karpenter began to delete since the last look: what they carried goes with them. */
+const leavings = (state: Rolling, fleet: Fleet): Entry[] =>
+  fleet.nodes.flatMap(({ name: node, hold, claim }) => {
+    const at = claim?.metadata.deletionTimestamp;
+    return hold !== undefined && at !== undefined && isSince(state, at) ? [{ what: 'left', at, node }] : [];
+  });
 
 /** Pods that Karpenter evicted since the last look, in its own words (event `Evicted`, message `Evicted pod: …`). */
 const evictions = (state: Rolling, events: readonly Event[]): Entry[] =>

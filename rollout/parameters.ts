@@ -196,6 +196,9 @@ export const parameters = {
 
 export type Key = keyof typeof parameters;
 
+/** Of everything that says how a rollout goes about it. */
+export const POLICY_PREFIX = 'imds_rollout_';
+
 export const isKey = (key: string): key is Key => Object.hasOwn(parameters, key);
 
 /** The known key that somebody may have meant; undefined where none is within three edits. */

@@ -6,13 +6,13 @@ import type { RolloutRecord } from './record.ts';
 
 /**
  * - `behind`: Karpenter has not looked at the class's own generation; it may not be running.
- * - `notReady`: it has, and refuses to launch; since when, and why.
+ * - `notReady`: it has, and does not launch; since when, and why; `refused` where it says False, not merely Unknown.
  * - `settling`: Ready, but hash or drift still speak of the class before.
  * - `settled`: what the class, its hash and the Drifted conditions say belongs together.
  */
 export type Phase =
   | { kind: 'behind'; why: string }
-  | { kind: 'notReady'; why: string; since: Date }
+  | { kind: 'notReady'; why: string; since: Date; refused: boolean }
   | { kind: 'settling'; why: string }
   | { kind: 'settled' };
 
@@ -57,6 +57,7 @@ export function phaseOf(fleet: Pick<Fleet, 'nodeClass' | 'nodes'>, record: Rollo
       kind: 'notReady',
       why: `EC2NodeClass ${name} is not Ready: ${notReadyBecause(nodeClass)}`,
       since: turned > patchedAt ? turned : patchedAt,
+      refused: ready.status === 'False',
     };
   }
   if (now.getTime() - patchedAt.getTime() > SETTLING_LIMIT_MS) return { kind: 'settled' };

@@ -83,7 +83,7 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (decision.policy.classWriter === 'external') {
     return end(
       'Refused',
-      'imds_rollout_class_writer is "external", which this release does not do yet; accepted is `service`',
+      'imds_rollout_class_writer is "external": this release cannot leave the class to another writer yet; unset it, or set `service`',
     );
   }
   const read = await readGround(ports, registration, others);

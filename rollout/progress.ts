@@ -4,6 +4,7 @@ import type { RolloutRecord } from './record.ts';
 import { mismatches } from './options.ts';
 import { conclude, few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
 import { CORDON_AGE_SECONDS } from './table.ts';
+import { LONGEST_FUNCTION_MS } from './turn.ts';
 
 /** What a look saw. Names are of nodes; where instances could not be read they say nothing. */
 export interface Look {
@@ -30,11 +31,14 @@ export interface Look {
 const RETRY_SECONDS = 20;
 const BLIND_LIMIT_MS = 30 * 60_000;
 
+/** How long live modification is given at least, however short the drain time-out is. */
+const MODIFY_AT_LEAST_MS = 30 * 60_000;
+
 /** How long a class may stand not Ready at its own generation before its values are taken back. */
 const NOT_READY_LIMIT_MS = 10 * 60_000;
 
-/** How long a function of the rollout before may still write: the longest function time-out. */
-const LONGEST_FUNCTION_MS = 120_000;
+/** How long live modification is tried at least. */
+const MODIFY_FOR_MS = 10 * 60_000;
 
 const since = (now: Date, then: string | Date): number => now.getTime() - new Date(then).getTime();
 
@@ -49,7 +53,7 @@ export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolli
   return (
     tookBack(state, look) ??
     mustTakeBack(state, look, record) ??
-    atDeadline(state, look) ??
+    withWrong(state, look) ??
     whenCompliant(withCompliance(state, look), look, record)
   );
 }
@@ -97,43 +101,50 @@ function tookBack(state: Rolling, look: Look): Rolling | Concluding | undefined 
 function mustTakeBack(state: Rolling, look: Look, { prior }: RolloutRecord): Rolling | undefined {
   if (prior === undefined || mismatches(state.target, prior).length === 0) return undefined;
   const { phase } = look;
-  const stands = phase.kind === 'notReady' && since(look.now, phase.since) >= NOT_READY_LIMIT_MS;
+  const stands =
+    phase.kind === 'notReady' && phase.refused && since(look.now, phase.since) >= NOT_READY_LIMIT_MS;
   const why = stands ? `${phase.why}, for 10 minutes` : look.launchFailure;
   return why === undefined ? undefined : { ...state, next: 'take-back', lookAgainIn: 0, takingBack: why };
 }
 
-/** Milliseconds from now to the deadline; negative once it has passed. `immediate` has none once the class is Ready. */
-function toDeadline(state: Rolling, look: Look): number {
-  if (state.policy.strategy === 'immediate' && look.phase.kind === 'settled') return 0;
-  return state.policy.deadline * 1000 - since(look.now, state.patchedAt ?? look.now);
-}
+/** Milliseconds from now to the deadline; negative once it has passed. */
+const toDeadline = (state: Rolling, look: Look): number =>
+  state.policy.deadline * 1000 - since(look.now, state.patchedAt ?? look.now);
 
-/** A class that Karpenter does not come to terms with is waited for as long as anything is: deadline and drain. */
-function neverSettled(state: Rolling, look: Look): Concluding | undefined {
-  const late =
-    since(look.now, state.patchedAt ?? look.now) / 1000 >= state.policy.deadline + state.policy.drainTimeout;
-  return late && look.phase.kind !== 'settled' ? conclude(state, 'Failed', look.phase.why) : undefined;
-}
+/** Deadline and drain time-out have both passed: as long as anything is waited for. */
+const isDrainOver = (state: Rolling, look: Look): boolean =>
+  -toDeadline(state, look) >= state.policy.drainTimeout * 1000;
 
-function atDeadline(state: Rolling, look: Look): Rolling | Concluding | undefined {
-  const left = toDeadline(state, look);
-  if (left > 0 || look.wrong.length === 0) return undefined;
+/** A class that Karpenter does not come to terms with. */
+const neverSettled = (state: Rolling, look: Look): Concluding | undefined =>
+  isDrainOver(state, look) && look.phase.kind !== 'settled'
+    ? conclude(state, 'Failed', look.phase.why)
+    : undefined;
+
+/** What is still wrong: at once under `immediate`, else by the policy when the deadline has passed. */
+function withWrong(state: Rolling, look: Look): Rolling | Concluding | undefined {
+  if (look.wrong.length === 0) return undefined;
   const names = few(look.wrong);
-  switch (state.policy.stragglers) {
-    case 'modify':
-      return {
-        ...state,
-        next: 'modify-stragglers',
-        lookAgainIn: 0,
-        waitsFor: `live modification of ${names}`,
-      };
-    case 'fail':
-      return conclude(state, 'Failed', `still wrong at the deadline: ${names}`);
-    case 'wait':
-      return -left >= state.policy.drainTimeout * 1000
-        ? conclude(state, 'Failed', `still wrong at the drain time-out: ${names}`)
-        : undefined;
+  const { strategy, stragglers } = state.policy;
+  const passed = toDeadline(state, look) <= 0;
+  if (passed && stragglers === 'fail') {
+    return conclude(state, 'Failed', `still wrong at the deadline: ${names}`);
   }
+  const modified = stragglers !== 'modify' || -toDeadline(state, look) >= MODIFY_AT_LEAST_MS;
+  if (isDrainOver(state, look) && passed && modified) {
+    return conclude(state, 'Failed', `still wrong at the drain time-out: ${names}`);
+  }
+  const atOnce = strategy === 'immediate' && look.phase.kind === 'settled' && !passed;
+  const due = atOnce || (passed && stragglers === 'modify');
+  return due && mayModify(state, look)
+    ? { ...state, next: 'modify-stragglers', lookAgainIn: 0, waitsFor: `live modification of ${names}` }
+    : undefined;
+}
+
+/** EC2 that accepts nothing is asked less and less often, up to every 10 minutes: looks go on between. */
+function mayModify({ bucket }: Rolling, { now }: Look): boolean {
+  if (bucket === undefined || bucket.refused === 0) return true;
+  return since(now, bucket.at) / 1000 >= Math.min(600, 10 * 2 ** bucket.refused);
 }
 
 function isCompliant({ phase, counts, instancesKnown }: Look): boolean {
@@ -179,8 +190,11 @@ function waitsForWrong({ phase, wrong, unknown, busy }: Look): string {
 }
 
 function succeeded({ counts, busy }: Look): string {
+  const { right } = counts;
+  const all = right === 1 ? 'the one build instance is' : `all ${String(right)} build instances are`;
+  const running = right === 0 ? 'no build instance is left, and new ones will be' : all;
   const off = counts.off > 0 ? `, ${String(counts.off)} with their endpoint off` : '';
   const draining =
     busy.length > 0 ? `; at the drain time-out these still ran Builds and stay held: ${few(busy)}` : '';
-  return `all ${String(counts.right)} build instances are as desired${off}${draining}`;
+  return `${running} as desired${off}${draining}`;
 }

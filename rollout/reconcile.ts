@@ -1,6 +1,6 @@
 /** Reconcile: what events lost, what a stopped execution left, and the table for whatever is still held. */
 import { selectorOf } from './builds.ts';
-import { closeRollout, LONGEST_FUNCTION_MS, type ClosePorts } from './close.ts';
+import { closeRollout, type ClosePorts } from './close.ts';
 import { decide, type Decision } from './desired.ts';
 import { readFleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
@@ -13,7 +13,7 @@ import type { Registration, StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { startRollout } from './start.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
-import { holderOf, passLease, readLease, TurnLost } from './turn.ts';
+import { holderOf, LONGEST_FUNCTION_MS, passLease, readLease, TurnLost } from './turn.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
 

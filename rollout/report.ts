@@ -281,6 +281,8 @@ function inWords(entry: Entry): string {
       return `${entry.instanceId} (${entry.node}) modified live: ${entry.why}`;
     case 'build':
       return `Build ${entry.build} came to ${entry.node}`;
+    case 'left':
+      return `${entry.node} is on its way out: Karpenter deletes its NodeClaim`;
     case 'evicted':
       return `${entry.pod} evicted: ${entry.why}`;
     case 'note':

@@ -1,7 +1,7 @@
 /** Starting rollouts: from a parameter's event, and for whoever finds that one is needed. */
 import { executionName, executionsOf, SETTLE_SECONDS } from './naming.ts';
 import { RolloutError } from './errors.ts';
-import { isKey } from './parameters.ts';
+import { isKey, POLICY_PREFIX } from './parameters.ts';
 import type { Clock, Workflow } from './ports.ts';
 
 /** The name of this 30 s was used by an execution that ended, e.g. one that was stopped by hand: a later try works. */
@@ -47,4 +47,4 @@ export function parameterOf(name: string, prefix: string): { rack: string; key: 
 }
 
 /** Whether a change of this parameter can change what a rollout does. */
-export const matters = (key: string): boolean => isKey(key);
+export const matters = (key: string): boolean => isKey(key) || key.startsWith(POLICY_PREFIX);

@@ -57,7 +57,13 @@ export const rollingSchema = stepSchema.extend({
   wholeLookAt: instant,
   compliantAt: instant.exactOptional(),
   /** What is left of EC2's bucket for modifications, as of when. */
-  bucket: z.strictObject({ tokens: z.number(), at: instant }).exactOptional(),
+  bucket: z
+    .strictObject({
+      tokens: z.number(),
+      at: instant,
+      refused: z.int().describe('rounds in a row without one accepted'),
+    })
+    .exactOptional(),
   /** Strategy immediate: every live instance has been asked to change before the patch. */
   modifiedAll: z.boolean().exactOptional(),
   takingBack: z.string().exactOptional(),

@@ -22,6 +22,9 @@ const BUCKET = { capacity: 100, perSecond: 5 };
 /** How long the bucket fills, and the changes take hold, before the next look. */
 const PACE_SECONDS = 10;
 
+/** How long strategy immediate tries to change everything before it patches the class all the same. */
+const BEFORE_PATCH_LIMIT_MS = 30 * 60_000;
+
 /** How long EC2 writes go on before the turn is looked at again. */
 const CHECK_MS = 5000;
 
@@ -55,9 +58,13 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
   const bucket = {
     tokens: done.throttled ? 0 : tokens - done.entries.length,
     at: ports.clock.now().toISOString(),
+    // Whether EC2 refused, or all that is wrong is pending: asking at once again would only fill the history.
+    refused: done.entries.length === 0 ? (state.bucket?.refused ?? 0) + 1 : 0,
   };
   const all = !done.throttled && stragglers.length <= tokens;
-  if (state.patchedAt === undefined && all) {
+  // EC2 that accepts nothing does not keep the class from what was asked of it: the nodes are protected.
+  const waited = ports.clock.now().getTime() - new Date(state.startedAt).getTime() >= BEFORE_PATCH_LIMIT_MS;
+  if (state.patchedAt === undefined && (all || waited)) {
     return { ...state, next: 'hold-and-patch', lookAgainIn: 0, bucket, modifiedAll: true };
   }
   return { ...state, next: 'look', lookAgainIn: all ? 5 : PACE_SECONDS, bucket };

@@ -88,9 +88,12 @@ async function tidyGround(
     ground.cluster.list('Event'),
     ground.cluster.list('PodDisruptionBudget'),
   ]);
-  const held = wanted
-    .filter(({ want }) => want.protect || want.cordon)
-    .map(({ node }) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }));
+  const released = new Set(
+    wanted.filter(({ want }) => !want.protect && !want.cordon).map(({ node }) => node.name),
+  );
+  const held = fleet.nodes
+    .filter(({ name, hold, leaving }) => hold !== undefined && !leaving && !released.has(name))
+    .map((node) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }));
   return { ground, fleet, entries: kept.entries, held, known: kept.left === 0 };
 }
 
@@ -160,10 +163,10 @@ function judgedTarget(outcome: Outcome, target: Options, nodeClass: Ground['node
 
 /** What the execution's own evidence says is held, where the cluster does not answer. */
 async function heldByEvidence(ports: Pick<Ports, 'reports'>, ending: Concluding): Promise<Tidied['held']> {
-  const last = new Map<string, Extract<Entry, { what: 'hold' }>>();
-  for (const entry of await readJournal(ports, ending))
-    if (entry.what === 'hold') last.set(entry.node, entry);
-  return [...last.values()]
-    .filter((entry) => entry.protected || entry.cordoned)
-    .map(({ node, why }) => ({ node, why: `${why}, as far as is known: the cluster did not answer` }));
+  const held = new Set<string>();
+  for (const entry of await readJournal(ports, ending)) {
+    if (entry.what === 'hold' && (entry.protected || entry.cordoned)) held.add(entry.node);
+    else if (entry.what === 'hold' || entry.what === 'left') held.delete(entry.node);
+  }
+  return [...held].map((node) => ({ node, why: 'the cluster, which does not answer' }));
 }

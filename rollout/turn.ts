@@ -4,6 +4,9 @@ import type { Lease } from './kubernetes.ts';
 import { GENERATION_ANNOTATION, leaseName, STARTED_ANNOTATION } from './naming.ts';
 import type { Clock, Cluster, Workflow } from './ports.ts';
 
+/** How long a Lambda of an execution may outlive it: the longest function time-out. */
+export const LONGEST_FUNCTION_MS = 120_000;
+
 /** Thrown before a write by a step whose rollout lost its turn; the step ends it `Superseded`. */
 export class TurnLost extends RolloutError {}
 
