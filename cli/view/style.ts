@@ -4,7 +4,7 @@ import type { Outcome } from '../../rollout/record.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
-export function style(format: Format, text: string): string {
+function style(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout });
 }
 

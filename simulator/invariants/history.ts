@@ -8,13 +8,13 @@ import type { Options } from '../../rollout/record.ts';
 import { functionNames } from '../scenario/names.ts';
 import type { AuditEntry } from '../parts.ts';
 import { imdsKeys, isLooser, optionNames, readAsk, type Reading } from './ask.ts';
-import type { Truth } from './truth.ts';
+import type { ObservedExecution, Truth } from './truth.ts';
 
 /** A Lambda that had begun before a change may act on what it read for so long. */
 export const inFlight = 120_000;
 
 /** What was accepted from a moment on: asked values, and the baseline for options that are to go back to it. */
-export interface Accepted {
+interface Accepted {
   at: number;
   target: Options;
 }
@@ -87,6 +87,11 @@ export function managersOf(nodeClass: EC2NodeClass, option: string): string[] {
   return (nodeClass.metadata.managedFields ?? []).filter(holds).map((entry) => entry.manager);
 }
 
+/** Nothing to do since everything is as it is to be, and not since another execution is at it. */
+function isNothingToDo({ outcome, reason }: ObservedExecution): boolean {
+  return outcome === 'NothingToDo' && reason?.startsWith('already rolled out by') !== true;
+}
+
 export function createHistory(truth: Truth): History {
   const { scenario } = truth;
   const instances = new Map<string, Instance['metadataOptions']>();
@@ -153,7 +158,7 @@ export function createHistory(truth: Truth): History {
       .executions()
       .some(
         (execution) =>
-          (execution.outcome === 'Succeeded' || execution.outcome === 'NothingToDo') &&
+          (execution.outcome === 'Succeeded' || isNothingToDo(execution)) &&
           Date.parse(execution.startedAt) > askedAt,
       );
     const now = classNow();

@@ -39,7 +39,7 @@ export function isDrifted(claim: NodeClaim | undefined): boolean {
   );
 }
 
-export const holdAnnotation = 'imds-rollout/hold';
+const holdAnnotation = 'imds-rollout/hold';
 
 export function isHeld(object: Node | NodeClaim): boolean {
   return object.metadata.annotations?.[holdAnnotation] !== undefined;

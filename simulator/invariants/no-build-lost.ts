@@ -29,7 +29,9 @@ export function noBuildLost(truth: Truth, history: History): Rule {
       if (endedBy === undefined) return [];
       told.add(build.name);
       if (endedBy !== 'drift' && endedBy !== 'emptiness') return [];
-      if (patchedAt === undefined || (history.foreignWriteAt() ?? 0) > patchedAt) return [];
+      const foreignAt = history.foreignWriteAt() ?? Number.NEGATIVE_INFINITY;
+      // A disruption that somebody else's write has set off goes on whatever is protected afterwards.
+      if (patchedAt === undefined || foreignAt > patchedAt || now - foreignAt < lag) return [];
       if (now - karpenterUntil < lag || !counts(truth, build)) return [];
       return [
         `Build ${build.name} on ${build.node ?? 'no node'} was evicted, and the node ended by ${endedBy}${build.why === undefined ? '' : ` (${build.why})`}`,

@@ -48,7 +48,7 @@ export function loadScenario(text: string, filename: string): Scenario {
 }
 
 /** `nodes[2].builds[0].runsFor` */
-export function pathText(path: Path): string {
+function pathText(path: Path): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${String(part)}]` : index === 0 ? part : `.${part}`))
     .join('');

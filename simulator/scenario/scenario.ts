@@ -43,11 +43,11 @@ export interface ScenarioBuild {
 }
 
 /** A Build that is on its node already (negative) or arrives bound to it at that moment. */
-export interface ScenarioNodeBuild extends ScenarioBuild {
+interface ScenarioNodeBuild extends ScenarioBuild {
   startsAt: number;
 }
 
-export interface ScenarioPod {
+interface ScenarioPod {
   name: string;
   /** The kind that owns it; null: nobody. */
   ownedBy: string | null;
@@ -109,12 +109,12 @@ export type ScenarioAction =
   | { kind: 'removeNode'; node: string }
   | { kind: 'nodeNotReady'; node: string };
 
-export interface ScenarioEntry {
+interface ScenarioEntry {
   at: number;
   action: ScenarioAction;
 }
 
-export interface ScenarioFault {
+interface ScenarioFault {
   /** An API, or a whole service (`kubernetes:*`): see faultHits in names.ts. */
   api: string;
   error: string | null;

@@ -156,15 +156,15 @@ describe('report', () => {
 
 describe('every question', () => {
   it.each([
-    ['params', 'list'],
-    ['params', 'get', 'imds_http_tokens'],
-    ['params', 'set', 'imds_http_tokens=optional'],
-    ['params', 'unset', 'imds_http_tokens'],
-    ['plan'],
-    ['status'],
-    ['report'],
-  ])('without a scenario: %s %s %s', (...args) => {
-    expect(command(args.filter((arg) => typeof arg === 'string'))).toEqual({
+    'params list',
+    'params get imds_http_tokens',
+    'params set imds_http_tokens=optional',
+    'params unset imds_http_tokens',
+    'plan',
+    'status',
+    'report',
+  ])('without a scenario: %s', (words) => {
+    expect(command(words.split(' '))).toEqual({
       status: 1,
       stdout: '',
       stderr: 'working against an account is not available yet: give --scenario FILE\n',
@@ -182,18 +182,18 @@ describe('every question', () => {
   });
 
   it.each([
-    [],
-    ['simulate'],
-    ['params'],
-    ['params', 'list'],
-    ['params', 'get'],
-    ['params', 'set'],
-    ['params', 'unset'],
-    ['plan'],
-    ['status'],
-    ['report'],
-  ])('has help with examples: %s %s', (...args) => {
-    const { status, stdout } = command([...args.filter((arg) => typeof arg === 'string'), '--help']);
+    '',
+    'simulate',
+    'params',
+    'params list',
+    'params get',
+    'params set',
+    'params unset',
+    'plan',
+    'status',
+    'report',
+  ])('has help with examples: %s', (words) => {
+    const { status, stdout } = command([...words.split(' ').filter(Boolean), '--help']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/Examples?:\n {2}imds-rollout /);
   });

@@ -206,7 +206,7 @@ export function instance(instanceId: string, pool: string): Instance {
   };
 }
 
-export function nodeClass(name: string): EC2NodeClass {
+function nodeClass(name: string): EC2NodeClass {
   return {
     kind: 'EC2NodeClass',
     metadata: meta(name),
@@ -233,6 +233,6 @@ function node(name: string, pool: string, id: string): Node {
   return { kind: 'Node', metadata: meta(name, labelsOf(pool)), spec: { providerID: providerOf(id) } };
 }
 
-export function pod(name: string, nodeName: string): Pod {
+function pod(name: string, nodeName: string): Pod {
   return { kind: 'Pod', metadata: meta(name), spec: { nodeName }, status: { phase: 'Running' } };
 }
