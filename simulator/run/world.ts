@@ -92,7 +92,22 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     clock,
     startedAt,
     account,
-    cluster: { ...cluster, nodeOf: (id) => nodeOf(account.ec2, id) },
+    cluster: {
+      ...cluster,
+      nodeOf: (id) => nodeOf(account.ec2, id),
+      // A neighbour's write is told from ours by the audit.
+      editClass: (target, manager, fields) => {
+        cluster.editClass(target, manager, fields);
+        const body = { spec: { metadataOptions: fields } };
+        gate.note({
+          caller: { function: manager },
+          api: 'kubernetes:patch EC2NodeClass',
+          write: true,
+          target,
+          body,
+        });
+      },
+    },
     executions: account.stepFunctions.executions,
     audit: gate.audit,
     onAudit: (listener) => {
