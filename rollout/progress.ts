@@ -37,9 +37,6 @@ const MODIFY_AT_LEAST_MS = 30 * 60_000;
 /** How long a class may stand not Ready at its own generation before its values are taken back. */
 const NOT_READY_LIMIT_MS = 10 * 60_000;
 
-/** How long live modification is tried at least. */
-const MODIFY_FOR_MS = 10 * 60_000;
-
 const since = (now: Date, then: string | Date): number => now.getTime() - new Date(then).getTime();
 
 export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
