@@ -52,7 +52,7 @@ export function isProtected(object: Node | NodeClaim): boolean {
 /** Protected by a hold of ours, and not by an annotation that was there before it, which is somebody else's. */
 export function isProtectedByUs(object: Node | NodeClaim): boolean {
   return (
-    isProtected(object) && !/"doNotDisrupt":"true"/.test(object.metadata.annotations?.[holdAnnotation] ?? '')
+    isProtected(object) && !(object.metadata.annotations?.[holdAnnotation] ?? '').includes('"doNotDisrupt":"true"')
   );
 }
 
