@@ -172,3 +172,25 @@ describe('policy', () => {
     expect(/did you mean `(.*)`/.exec(text)?.[1]).toBe(nearest);
   });
 });
+
+describe('a policy that this release does not know', () => {
+  it.each([
+    ['imds_rollout_window', '0 22 * * * 6h', ''],
+    ['imds_rollout_canary', '10%', ''],
+    ['imds_rollout_deadlin', '60m', ', did you mean imds_rollout_deadline?'],
+    ['imds_rollout_Deadline', '60m', ', did you mean imds_rollout_deadline?'],
+  ])('%s is refused and never passed over', (key, value, meant) => {
+    expect(refusals(parametersOf({ imds_http_tokens: 'required', [key]: value }))).toEqual([
+      `${key} is ${JSON.stringify(value)}; this release knows no such policy${meant} Unset it`,
+    ]);
+  });
+
+  it('refuses nothing where nothing is asked', () => {
+    expect(decided({ imds_rollout_window: 'x' })).toMatchObject({ kind: 'asksNothing' });
+    expect(
+      decided({ imds_rollout_window: 'x', imds_http_tokens: 'required', karpenter_enabled: 'false' }),
+    ).toMatchObject({
+      kind: 'inert',
+    });
+  });
+});
