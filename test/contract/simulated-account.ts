@@ -2,9 +2,10 @@
 import type { Cluster, StoredParameter } from '../../rollout/ports.ts';
 import { createAccount, type Account } from '../../simulator/account/account.ts';
 import { createChance } from '../../simulator/account/chance.ts';
-import { installClock, settle } from '../../simulator/account/clock.ts';
+import { installClock, settle, type RunningClock } from '../../simulator/account/clock.ts';
 import type { WrittenDefinition } from '../../simulator/account/definition.ts';
 import { createGate } from '../../simulator/account/gate.ts';
+import type { Chance, Gate } from '../../simulator/parts.ts';
 import type { InstancesSubject } from './instances.ts';
 import type { NoticesSubject } from './notices.ts';
 import type { ParametersSubject } from './parameters.ts';
@@ -19,17 +20,21 @@ const waits: WrittenDefinition = {
 
 interface Opened extends AsyncDisposable {
   account: Account;
+  clock: RunningClock;
+  chance: Chance;
+  gate: Gate;
   /** Plays so many milliseconds. */
   pass(milliseconds: number): Promise<void>;
 }
 
-async function open(): Promise<Opened> {
+export async function open(): Promise<Opened> {
   const clock = installClock(new Date('2026-03-02T09:00:00Z'));
   const chance = createChance(1);
+  const gate = createGate({ clock, chance, faults: [] });
   const account = createAccount({
     clock,
     chance,
-    gate: createGate({ clock, chance, faults: [] }),
+    gate,
     ec2: {
       modifyBucket: { capacity: 100, refillPerSecond: 5, strangers: 0 },
       applyDelay: 2_000,
@@ -43,6 +48,9 @@ async function open(): Promise<Opened> {
   });
   return {
     account,
+    clock,
+    chance,
+    gate,
     async pass(milliseconds) {
       const moment = { reached: false };
       clock.after(milliseconds, () => {
@@ -58,7 +66,7 @@ async function open(): Promise<Opened> {
   };
 }
 
-const closing = (opened: Opened) => ({ [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() });
+export const closing = (opened: Opened) => ({ [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() });
 
 export async function simulatedParameters(): Promise<ParametersSubject> {
   const opened = await open();
