@@ -9,6 +9,7 @@ import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { authoredKeys, makeReport, type Report } from './report.ts';
+import { reportHtml } from './report-html.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
@@ -115,7 +116,16 @@ function withNames(reason: string, { held, fleet }: Tidied): string {
     (fleet?.nodes ?? []).filter((node) => isToBeReplaced(node, undefined)).map(({ name }) => name),
   );
   const drifted = held.every(({ node }) => right.has(node)) ? 'waiting to be replaced' : 'held';
-  return `${reason}; ${drifted}: ${few(held.map(({ node, why }) => `${node} (waits for ${why})`))}`;
+  // Who is woken up because the cluster does not answer has no other list of them.
+  const most = fleet === undefined ? 100 : 5;
+  const groups = [...Map.groupBy(held, ({ why }) => why)].map(
+    ([why, nodes]) =>
+      `${few(
+        nodes.map(({ node }) => node),
+        most,
+      )} (waits for ${why})`,
+  );
+  return `${reason}; ${drifted}: ${few(groups)}`;
 }
 
 async function writeReport(
@@ -144,6 +154,7 @@ async function writeReport(
   const body = JSON.stringify(report, null, 2);
   const key = `${reportKey(ending.rack, ending.execution, ending.startedAt)}.json`;
   await ports.reports.put(key, body, 'application/json');
+  await ports.reports.put(key.replace(/json$/, 'html'), reportHtml(report), 'text/html');
   return { key, sha256: createHash('sha256').update(body).digest('hex') };
 }
 

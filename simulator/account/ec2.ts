@@ -85,8 +85,10 @@ export function createEc2(
     }
   };
 
+  let begun = false;
   const refuseLooseOptions = (tokens: MetadataOptions['httpTokens']): void => {
-    if (!httpTokensEnforced || tokens === 'required') return;
+    // Instances that are older than the enforcement keep what they have.
+    if (!httpTokensEnforced || tokens === 'required' || !begun) return;
     throw apiError(
       'UnsupportedOperation',
       'The account requires IMDSv2 (HttpTokensEnforced): HttpTokens cannot be set to optional',
@@ -243,6 +245,7 @@ export function createEc2(
     historyOf: (id) => byId.get(id),
     changedAt: () => changedAt,
     begin() {
+      begun = true;
       for (const machine of history) {
         started(machine);
         if (machine.instance.metadataOptions) machine.atStart = { ...machine.instance.metadataOptions };
