@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     include: ['test/**/*.test.ts'],
-    // They need more than Node, and have commands of their own.
-    exclude: ['test/aws/**', 'test/karpenter/**'],
+    // They need more than Node or more time, and have commands of their own.
+    exclude: ['test/aws/**', 'test/karpenter/**', 'test/package/**'],
     // .ci/run counts from the JSON.
     reporters: ['default', ['json', { outputFile: 'out/vitest.json' }]],
     coverage: {

@@ -50,7 +50,10 @@ export function scan(): Map<string, Calls> {
     handlers.map((file) => {
       const methods = reader.portMethods(file);
       const actions = [...methods].flatMap((method) => [...(adapters.get(method) ?? [])]);
-      return [file.split(/[\\/]/)[1] ?? '', { actions: new Set(actions.sort()), cluster: clusterUse(methods) }];
+      return [
+        file.split(/[\\/]/)[1] ?? '',
+        { actions: new Set(actions.sort()), cluster: clusterUse(methods) },
+      ];
     }),
   );
 }
@@ -156,5 +159,4 @@ class Reader {
   }
 }
 
-const pathOf = (node: ts.Node): string =>
-  relative('.', node.getSourceFile().fileName).replaceAll('\\', '/');
+const pathOf = (node: ts.Node): string => relative('.', node.getSourceFile().fileName).replaceAll('\\', '/');
