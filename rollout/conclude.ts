@@ -2,10 +2,10 @@
 import { closeRollout, type ClosePorts } from './close.ts';
 import type { Concluding, Rolling, State } from './state.ts';
 
-/** What a Catch adds: the error's name, and its message as Lambda gives it. */
+/** What a Catch adds: the error's name, and its message as Lambda gives it; a time-out has none. */
 export interface Caught {
   Error: string;
-  Cause: string;
+  Cause?: string;
 }
 
 /** What reaches Conclude: a decided end, or whatever was under way when a step failed for good. */
@@ -40,6 +40,7 @@ function endingOf({ execution, startedAt, rack, state, error }: ConcludeInput): 
 
 /** Lambda's Cause is JSON with errorType and errorMessage; other causes are plain text. */
 function inWords({ Error: name, Cause }: Caught): string {
+  if (Cause === undefined) return name;
   try {
     const { errorMessage } = JSON.parse(Cause) as { errorMessage?: string };
     return `${name}: ${errorMessage ?? Cause}`;

@@ -6,7 +6,8 @@ import { executionInputSchema, stateSchema, taskEvent } from '../../rollout/stat
 import { instrument } from '../shared/instrument.ts';
 import { record } from '../shared/task.ts';
 
-const caught = z.strictObject({ Error: z.string(), Cause: z.string() });
+/** The States Language promises an Error and only recommends a Cause. */
+const caught = z.looseObject({ Error: z.string(), Cause: z.string().exactOptional() });
 
 /** A Catch adds `error` beside the state; before the first state that is the execution's input. */
 const events = taskEvent(z.looseObject({ rack: z.string(), error: caught.optional() }));
