@@ -19,7 +19,7 @@ export interface ApiServer {
 }
 
 interface Call extends Omit<Request, 'cluster'> {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   query?: Record<string, string>;
   body?: unknown;
