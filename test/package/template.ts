@@ -102,7 +102,10 @@ export class Template {
 
   #arn(id: string): string {
     const { Type, Properties } = this.#resource(id);
-    const name = (property: string): string => String(this.#resolve(Properties[property]) ?? id);
+    const name = (property: string): string => {
+      const value = this.#resolve(Properties[property]);
+      return typeof value === 'string' ? value : id;
+    };
     const here = 'eu-central-1:123456789012';
     switch (Type) {
       case 'AWS::IAM::Role':
