@@ -52,7 +52,9 @@ export function readAsk(parameters: readonly StoredParameter[]): Reading {
     buildHop === undefined || buildHop === '0'
       ? use('imds_http_hop_limit', /^([1-9]|[1-5]\d|6[0-4])$/)
       : buildHop;
-  checkPolicy(use, bad, value);
+  if (bad.length > 0) return { kind: 'refused', keys: bad };
+  // Where nothing is asked for, no policy is used, so that none can refuse.
+  if (tokens !== undefined || hop !== undefined) checkPolicy(use, bad, value);
   if (bad.length > 0) return { kind: 'refused', keys: bad };
   return {
     kind: 'asks',

@@ -106,6 +106,7 @@ export function createHistory(truth: Truth): History {
   let everAsked = false;
   let baseline: Options = {};
   let givenBack: Options = {};
+  const owned = new Set<string>();
   let lookedAt = 0;
   let classBefore: Required<Options> | undefined;
   let patchedAt: number | undefined;
@@ -132,8 +133,30 @@ export function createHistory(truth: Truth): History {
       if (options === undefined || Object.keys(options).length === 0 || classBefore === undefined) continue;
       if (patchedAt === undefined) baseline = { ...baseline, ...pick(classBefore, Object.keys(baseline)) };
       patchedAt ??= entry.at.getTime();
+      for (const option of Object.keys(options)) owned.add(option);
       for (const option of optionNames) prior[option].add(classBefore[option]);
     }
+  };
+
+  /** What a rollout once wrote, or wrote down as owned, stays owned until it is given back, whatever is asked. */
+  const noteOwned = (entries: readonly AuditEntry[]): void => {
+    for (const entry of entries) {
+      if (!isOurs(entry) || entry.api !== 'ssm:PutParameter' || entry.error !== undefined) continue;
+      const options = fields(fields(entry.body)?.['baseline']) ?? {};
+      for (const option of optionNames) if (options[option] !== undefined) owned.add(option);
+    }
+  };
+
+  /** What was asked for and cleared again before any rollout took it up was never owned. */
+  const forgetUnowned = (): void => {
+    if (reading.kind !== 'asks') return;
+    const { ask } = reading;
+    baseline = Object.fromEntries(
+      Object.entries(baseline).filter(
+        ([key]) =>
+          owned.has(key) || optionNames.some((option) => option === key && ask[option] !== undefined),
+      ),
+    );
   };
 
   const accept = (): void => {
@@ -171,6 +194,7 @@ export function createHistory(truth: Truth): History {
         optionsOf(now)[option] === baseline[option],
     );
     if (done.length === 0) return;
+    for (const option of done) owned.delete(option);
     givenBack = { ...givenBack, ...pick({ ...optionsOf(now), ...baseline }, done) };
     baseline = pick(
       { ...optionsOf(now), ...baseline },
@@ -206,6 +230,7 @@ export function createHistory(truth: Truth): History {
   return {
     look(entries) {
       noteClassWrites(entries);
+      noteOwned(entries);
       const parameterWrite = entries.findLast(
         (entry) => !isOurs(entry) && entry.write && entry.api.startsWith('ssm:'),
       );
@@ -219,6 +244,7 @@ export function createHistory(truth: Truth): History {
         everAsked ||= parameters.some((parameter) => imdsKeys.includes(parameter.key));
         reading = readAsk(parameters);
       }
+      forgetUnowned();
       accept();
       giveBack();
       const now = classNow();

@@ -16,7 +16,7 @@ interface Writer {
 export function oneWriter(truth: Truth): Rule {
   /** By first write, the present writer last. */
   const writers: Writer[] = [];
-  /** By function and execution, when its calls of the last two minutes began. */
+  /** By invocation, when its calls of the last two minutes were made: an earlier invocation's excuse no later one. */
   const calls = new Map<string, number[]>();
 
   const begunBefore = (entry: AuditEntry, moment: number): boolean =>
@@ -64,8 +64,8 @@ export function oneWriter(truth: Truth): Rule {
   };
 }
 
-function keyOf(entry: AuditEntry): string {
-  return `${entry.caller.function} ${entry.caller.execution ?? ''}`;
+function keyOf({ caller }: AuditEntry): string {
+  return `${caller.function} ${caller.execution ?? ''} ${caller.invocation ?? ''}`;
 }
 
 function inWords(entry: AuditEntry): string {

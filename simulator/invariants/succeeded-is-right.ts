@@ -1,4 +1,7 @@
 /** 6. No `Succeeded` while an instance is wrong or unknown. */
+import type { Instance } from '../../rollout/ec2.ts';
+import type { Options } from '../../rollout/record.ts';
+import { optionNames } from './ask.ts';
 import { fault, runningBuildInstances } from './judgement.ts';
 import type { History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
@@ -6,6 +9,10 @@ import type { Rule, Truth } from './truth.ts';
 /** What became wrong, or was asked for, in the moments between the last look and the end could not be seen. */
 const sinceLastLook = 60_000;
 const between = 5_000;
+
+/** Whether it was launched as asked for; a new one says `pending` for a moment. */
+const hasValues = ({ metadataOptions }: Instance, target: Options): boolean =>
+  optionNames.every((option) => target[option] === undefined || target[option] === metadataOptions?.[option]);
 
 /** Invariant 6. */
 export function succeededIsRight(truth: Truth, history: History): Rule {
@@ -35,8 +42,10 @@ export function succeededIsRight(truth: Truth, history: History): Rule {
       if (newest === undefined || targets.some(({ target }) => fault(instance, target) === undefined))
         return [];
       const since = wrongSince.get(instance.instanceId) ?? now;
-      // A new instance has never been seen right, and is judged at once.
-      const young = now - since < sinceLastLook && now - Date.parse(instance.launchTime) > sinceLastLook;
+      // A new instance has never been seen right, and is judged at once by its values.
+      const isNew = now - Date.parse(instance.launchTime) <= sinceLastLook;
+      const young =
+        now - since < sinceLastLook && (!isNew || targets.some(({ target }) => hasValues(instance, target)));
       return young ? [] : [`${instance.instanceId} ${fault(instance, newest.target) ?? ''}`];
     });
     const reads = truth.audit.filter(
