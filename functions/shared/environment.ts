@@ -7,24 +7,29 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Thrown when a handler is built in an environment that its function cannot run in. */
 export class EnvironmentError extends RolloutError {}
 
+/** A text, for which what is accepted is said whether it is wrong or missing. */
+const text = (pattern: RegExp, accepted: string) => z.string({ error: accepted }).regex(pattern, accepted);
+
 /** Under which everything of a rack is kept: `/racks/` by default of the deployment. */
-export const parameterPrefix = z
-  .string()
-  .regex(/^\/(?:[\w.-]+\/)+$/, 'accepted is a path that begins and ends with /, e.g. /racks/');
+export const parameterPrefix = text(
+  /^\/(?:[\w.-]+\/)+$/,
+  'accepted is a path that begins and ends with /, e.g. /racks/',
+);
 
 /** Of parameter-changed, which only starts executions. */
 export const starterEnvironment = z.object({
   PARAMETER_PREFIX: parameterPrefix,
-  STATE_MACHINE_ARN: z
-    .string()
-    .regex(/^arn:[\w-]+:states:[\w-]+:\d{12}:stateMachine:[\w-]+$/, "accepted is a state machine's ARN"),
+  STATE_MACHINE_ARN: text(
+    /^arn:[\w-]+:states:[\w-]+:\d{12}:stateMachine:[\w-]+$/,
+    "accepted is a state machine's ARN",
+  ),
 });
 
 /** Of every other function. */
 export const rolloutEnvironment = starterEnvironment.extend({
   /** Where registrations and records are kept: `/imds-rollout/racks/` by default of the deployment. */
   RECORD_PREFIX: parameterPrefix,
-  REPORT_BUCKET: z.string().regex(/^[\w.-]{3,63}$/, "accepted is a bucket's name"),
+  REPORT_BUCKET: text(/^[\w.-]{3,63}$/, "accepted is a bucket's name"),
 });
 
 export function parseEnvironment<S extends z.ZodType>(schema: S, environment: Environment): z.infer<S> {
