@@ -27,6 +27,8 @@ export interface Caller {
   /** e.g. `observe`, `reconcile`, or `person` for kubectl, the console and the timeline. */
   function: string;
   execution?: string;
+  /** Which of the function's invocations, where it is one. */
+  invocation?: string;
 }
 
 /** One call of a port as it happened: what invariants and reports on calls are made from. */

@@ -68,7 +68,11 @@ export function createLambda(options: {
     const requestId = uuid(chance);
     if (crash === 'before') throw died(requestId);
     const invocation: Invocation = {
-      caller: { function: functionName, ...(execution === undefined ? {} : { execution }) },
+      caller: {
+        function: functionName,
+        ...(execution === undefined ? {} : { execution }),
+        invocation: requestId,
+      },
     };
     const deadline = clock.now().getTime() + timeout;
     const answer = asInvocation(invocation, async () =>
