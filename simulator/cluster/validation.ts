@@ -2,7 +2,7 @@
  * What the API server refuses: fields that the kind does not have (fieldValidation=Strict), values outside the
  * CRD's enums and ranges, and changes of what cannot change. Sources: k8s.io/api v0.34, CRDs of Karpenter 1.14.
  */
-import { ConflictError, InvalidError } from '../../rollout/errors.ts';
+import { InvalidError } from '../../rollout/errors.ts';
 import type { NodeClassMetadataOptions, WrittenKind } from '../../rollout/kubernetes.ts';
 import { isObject } from './json.ts';
 
@@ -129,11 +129,7 @@ export function refuseInvalid(
   const metadata = after['metadata'];
   if (!isObject(metadata)) throw new InvalidError(`${kind} ${name}: metadata must be an object`);
   if (metadata['name'] !== name) throw new InvalidError(`${kind} ${name}: metadata.name: field is immutable`);
-  if (metadata['uid'] !== uid) {
-    throw new ConflictError(
-      `${kind} ${name}: precondition failed: UID in precondition: ${String(metadata['uid'])}`,
-    );
-  }
+  if (metadata['uid'] !== uid) throw new InvalidError(`${kind} ${name}: metadata.uid: field is immutable`);
   for (const field of ['annotations', 'labels']) {
     const values = metadata[field];
     if (values === undefined) continue;
