@@ -132,6 +132,21 @@ describe('rollout-ended', () => {
       expect(rack.world.account.notices.sent).toHaveLength(notices);
     }));
 
+  it('does nothing for one whose event is late, and after which another has concluded', () =>
+    onRack(failing, async (rack) => {
+      const execution = await played(rack, isOver(rack));
+      rack.world.account.parameterStore.set('demo', 'imds_rollout_stragglers', 'modify');
+      for (let minutes = 0; rack.world.executions[1]?.endedAt === undefined && minutes < 600; minutes += 1)
+        await rack.pass(60);
+      expect(rack.world.executions[1]).toMatchObject({ status: 'SUCCEEDED' });
+      const notices = rack.world.account.notices.sent.length;
+      await rack.invoke('rollout-ended', ended(execution));
+      expect(rack.world.account.notices.sent).toHaveLength(notices);
+      expect((await rack.world.account.ports.records.read('demo')).last).toMatchObject({
+        outcome: 'Succeeded',
+      });
+    }));
+
   it('does nothing for one that was refused', () =>
     onRack(RACK.replace('tokens: required', 'tokens: Required'), async (rack) => {
       const execution = await played(rack, isOver(rack));

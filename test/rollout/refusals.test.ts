@@ -93,6 +93,12 @@ describe('refused values', () => {
     expect(refusals(policy)).toHaveLength(1);
   });
 
+  it('a refused build value uses nothing of what it would have inherited', () => {
+    expect(refusals(parametersOf({ karpenter_build_imds_tokens: 'bad', imds_http_tokens: 'worse' }))).toEqual(
+      [expect.stringContaining('karpenter_build_imds_tokens is "bad"')],
+    );
+  });
+
   it('one bad used value refuses the whole rack, and every one of them is named', () => {
     const text = refusals(
       parametersOf({ imds_http_tokens: 'no', imds_http_hop_limit: '99', imds_rollout_stragglers: 'kill' }),
