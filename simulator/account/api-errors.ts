@@ -4,39 +4,42 @@ import {
   ForbiddenError,
   InvalidError,
   NotFoundError,
+  RolloutError,
   TransientError,
 } from '../../rollout/errors.ts';
 
-/** Codes of AWS's common errors, EC2's error list and Kubernetes' status reasons. */
+/** Codes of AWS's common errors, EC2's error list and Kubernetes' status reasons; the first that matches counts. */
 const kinds: [RegExp, new (message: string, options?: ErrorOptions) => Error][] = [
+  [/Throttl|^RequestLimitExceeded$|^SlowDown$|^TooMany|^Http429$/, TransientError],
+  [/^(Request|Server)?Time(d?Out|out)|^(ETIMEDOUT|ECONN|ENOTFOUND|EPIPE)|^NetworkingError$/, TransientError],
+  [/^(Internal|ServerInternal|Service.?Unavailable|Unavailable)|^Expired$|^Http(410|5\d\d)$/, TransientError],
   [
-    /^(AccessDenied.*|UnauthorizedOperation|Forbidden|Unauthorized|.*AuthorizationError|Http40[13])$/,
+    /^AccessDenied|^UnauthorizedOperation$|^AuthFailure$|^(Forbidden|Unauthorized|Http40[13])$/,
     ForbiddenError,
   ],
-  [/^(Conflict|AlreadyExists|ConflictException|Http409)$/, ConflictError],
-  [/(NotFound|^IncorrectInstanceState$|^Http404$)/, NotFoundError],
-  [/^(UnsupportedOperation|Invalid.*|ValidationException|ValidationError|Http422)$/, InvalidError],
   [
-    /(Throttl|RequestLimitExceeded|TooManyRequests|Timeout|TimedOut|ETIMEDOUT|ECONN|ENOTFOUND|EPIPE)/i,
-    TransientError,
+    /AuthorizationError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch)/,
+    ForbiddenError,
   ],
+  [/NotFound|DoesNotExist$|^NoSuch|^IncorrectInstanceState$|^Http404$/, NotFoundError],
   [
-    /^(Internal.*|ServerTimeout|SlowDown|Service.?Unavailable.*|Unavailable|NetworkingError|Http(429|5\d\d))$/,
-    TransientError,
+    /^(Conflict|AlreadyExists|ConflictException|ResourceInUseException|ExecutionAlreadyExists|Http409)$/,
+    ConflictError,
   ],
+  [/^(UnsupportedOperation|Invalid|Malformed|Validation|Missing|BadRequest|Http4(00|13|22))/, InvalidError],
 ];
 
 const throttles = /Throttl|RequestLimitExceeded|TooManyRequests|Http429/i;
 
 /**
- * The error of a port with the API's own as its cause, whose name is the code. A code that nobody translates passes as
- * it is, as it would through an adapter.
+ * The error of a port with the API's own as its cause, whose name is the code. test/contract/errors.test.ts holds the
+ * adapters and this to each other.
  */
 export function apiError(code: string, message: string): Error {
   const own = new Error(message);
   own.name = code;
   const kind = kinds.find(([codes]) => codes.test(code));
-  return kind ? new kind[1](`${code}: ${message}`, { cause: own }) : own;
+  return new (kind?.[1] ?? RolloutError)(`${code}: ${message}`, { cause: own });
 }
 
 /** The API's own code where there is one, else the error's name. */
