@@ -8,7 +8,7 @@ import { buildWorld, type World } from '../../simulator/run/world.ts';
 import { loadScenario } from '../../simulator/scenario/load.ts';
 import type { FunctionName } from '../../simulator/scenario/names.ts';
 
-export const EXECUTION = 'demo-1';
+const EXECUTION = 'demo-1';
 
 /** Tokens required and hop limit 1 are asked for; one node is idle, one runs a Build for three hours. */
 export const RACK = `
