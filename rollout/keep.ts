@@ -1,7 +1,7 @@
 /** Carries the table out: the holds that are due, as many as one step may write. */
 import pMap from 'p-map';
 import type { Guard } from './guard.ts';
-import { holdClaim, holdNode, holdOn } from './hold.ts';
+import { holdClaim, holdNode } from './hold.ts';
 import type { Entry } from './journal.ts';
 import type { MergePatch } from './kubernetes.ts';
 import type { Clock } from './ports.ts';
@@ -24,6 +24,8 @@ interface Due {
   name: string;
   patch: MergePatch;
   wanted: Wanted;
+  /** Written once the patch is: a NodeClaim's hold goes only when its node has its own. */
+  then?: { kind: 'NodeClaim'; name: string; patch: MergePatch };
 }
 
 /** The patches that the table asks for; none where everything is held as it is to be. */
@@ -31,15 +33,16 @@ export function duePatches(wanted: readonly Wanted[], rollout: string | undefine
   return wanted.flatMap((each): Due[] => {
     const { node, claim, hold } = each.node;
     const name = rollout ?? hold?.rollout ?? 'reconcile';
-    const due: Due[] = [];
     const onNode = node && holdNode(node, each.want, name, now);
-    if (node && onNode) due.push({ kind: 'Node', name: node.metadata.name, patch: onNode, wanted: each });
     // Once there is a node its annotation counts, and the NodeClaim's is only in the way.
     const onClaim = claim && holdClaim(claim, node === undefined && each.want.protect, name);
-    const needed = node === undefined || (claim && holdOn(claim) !== undefined && onNode === undefined);
-    if (claim && onClaim && needed)
-      due.push({ kind: 'NodeClaim', name: claim.metadata.name, patch: onClaim, wanted: each });
-    return due;
+    const claimPatch = claim &&
+      onClaim && { kind: 'NodeClaim' as const, name: claim.metadata.name, patch: onClaim };
+    if (node && onNode) {
+      const patch = { kind: 'Node' as const, name: node.metadata.name, patch: onNode, wanted: each };
+      return [{ ...patch, ...(claimPatch && { then: claimPatch }) }];
+    }
+    return claimPatch ? [{ ...claimPatch, wanted: each }] : [];
   });
 }
 
@@ -51,8 +54,10 @@ export async function keep(
   const now = due.slice(0, WRITES_A_STEP);
   const written = await pMap(
     now,
-    async ({ kind, name, patch, wanted }): Promise<Entry | undefined> => {
+    async ({ kind, name, patch, wanted, then }): Promise<Entry | undefined> => {
       if (!(await guard.tryPatch(kind, name, patch))) return undefined;
+      // Where this one fails, the next look finds it due by itself.
+      if (then) await guard.tryPatch(then.kind, then.name, then.patch);
       const { want, why } = wanted;
       const at = ports.clock.now().toISOString();
       return {

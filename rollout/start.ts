@@ -5,7 +5,9 @@ import { isKey, POLICY_PREFIX } from './parameters.ts';
 import type { Clock, Workflow } from './ports.ts';
 
 /** The name of this 30 s was used by an execution that ended, e.g. one that was stopped by hand: a later try works. */
-export class NameTaken extends RolloutError {}
+export class NameTaken extends RolloutError {
+  override name = 'NameTaken';
+}
 
 export interface Started {
   kind: 'started' | 'settling';

@@ -5,7 +5,9 @@ import { recordSchema, type RolloutRecord } from './record.ts';
 import type { Registration } from './ports.ts';
 
 /** What is stored is not what this version wrote: to go on as if it were empty could lose a baseline. */
-class UnreadableRecord extends RolloutError {}
+class UnreadableRecord extends RolloutError {
+  override name = 'UnreadableRecord';
+}
 
 const registrationSchema = z.strictObject({ rack: z.string(), cluster: z.string(), nodePool: z.string() });
 

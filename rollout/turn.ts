@@ -8,7 +8,9 @@ import type { Clock, Cluster, Workflow } from './ports.ts';
 export const LONGEST_FUNCTION_MS = 120_000;
 
 /** Thrown before a write by a step whose rollout lost its turn; the step ends it `Superseded`. */
-export class TurnLost extends RolloutError {}
+export class TurnLost extends RolloutError {
+  override name = 'TurnLost';
+}
 
 export interface Contender {
   execution: string;

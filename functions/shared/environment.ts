@@ -5,7 +5,9 @@ import { RolloutError } from '../../rollout/errors.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Thrown when a handler is built in an environment that its function cannot run in. */
-export class EnvironmentError extends RolloutError {}
+export class EnvironmentError extends RolloutError {
+  override name = 'EnvironmentError';
+}
 
 /** A text, for which what is accepted is said whether it is wrong or missing. */
 const text = (pattern: RegExp, accepted: string) => z.string({ error: accepted }).regex(pattern, accepted);
