@@ -26,9 +26,7 @@ export function succeededIsRight(truth: Truth, history: History): Rule {
     if (now - lookedAt < between) return;
     lookedAt = now;
     for (const instance of runningBuildInstances(truth, (id) => history.isBuildInstance(id))) {
-      const right = history
-        .acceptable(sinceLastLook)
-        .some(({ target }) => fault(instance, target) === undefined);
+      const right = history.acceptable(0).some(({ target }) => fault(instance, target) === undefined);
       if (right) wrongSince.delete(instance.instanceId);
       else if (!wrongSince.has(instance.instanceId)) wrongSince.set(instance.instanceId, now);
     }
@@ -37,20 +35,28 @@ export function succeededIsRight(truth: Truth, history: History): Rule {
   const judge = (name: string): string[] => {
     const now = truth.now().getTime();
     const newest = history.newest();
+    const calls = truth.audit.filter(({ caller }) => caller.execution === name);
+    const reads = calls.filter(({ api }) => api === 'ec2:DescribeInstances');
+    // What was asked for since its last look read the parameters.
+    const askedAt = calls.findLast(
+      ({ api, caller }) => caller.function === 'observe' && api.startsWith('ssm:Get'),
+    )?.at;
+    const sinceAsked = Math.min(sinceLastLook, now - (askedAt?.getTime() ?? 0) + between);
+    // What was wrong before that could be seen by the last look.
+    const seenAt =
+      (reads.at(-1)?.at.getTime() ?? Number.NEGATIVE_INFINITY) - truth.scenario.ec2.readStaleness - between;
     const wrong = runningBuildInstances(truth, (id) => history.isBuildInstance(id)).flatMap((instance) => {
-      const targets = history.acceptable(sinceLastLook);
+      const targets = history.acceptable(sinceAsked);
       if (newest === undefined || targets.some(({ target }) => fault(instance, target) === undefined))
         return [];
       const since = wrongSince.get(instance.instanceId) ?? now;
       // A new instance has never been seen right, and is judged at once by its values.
       const isNew = now - Date.parse(instance.launchTime) <= sinceLastLook;
       const young =
-        now - since < sinceLastLook && (!isNew || targets.some(({ target }) => hasValues(instance, target)));
+        now - since < sinceLastLook &&
+        (isNew ? targets.some(({ target }) => hasValues(instance, target)) : since > seenAt);
       return young ? [] : [`${instance.instanceId} ${fault(instance, newest.target) ?? ''}`];
     });
-    const reads = truth.audit.filter(
-      (entry) => entry.caller.execution === name && entry.api === 'ec2:DescribeInstances',
-    );
     const unread = reads.at(-1)?.error;
     return [
       ...wrong.map((what) => `${name} ended Succeeded while ${what}`),
