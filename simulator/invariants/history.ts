@@ -167,8 +167,9 @@ export function createHistory(truth: Truth): History {
     const target: Options = { ...baseline, ...reading.ask };
     const loosens = optionNames.some((option) => isLooser(option, target[option], now[option]));
     if (loosens && reading.approval !== 'never') return;
-    // An option that is asked for the first time was, until now, what the class says.
-    baseline = { ...pick(now, Object.keys(reading.ask)), ...baseline };
+    // Until a rollout takes an option up, what the class says is what was before.
+    const free = Object.keys(reading.ask).filter((key) => !owned.has(key));
+    baseline = { ...baseline, ...pick(now, free) };
     const last = accepted.at(-1);
     if (last && JSON.stringify(last.target) === JSON.stringify(target)) return;
     accepted.push({ at: truth.now().getTime(), target });
