@@ -78,7 +78,10 @@ const yieldTo =
     throw error;
   };
 
-/** An execution that no longer runs but still has the Lease was stopped, and nobody cleaned up after it. */
+/**
+ * An execution that no longer runs but still has the Lease. One that was stopped is cleaned up after; one that ended
+ * by itself was superseded, and whoever was to take its turn did not: it has an outcome, and what it held is kept.
+ */
 async function endDeadHolder(
   ports: ReconcilePorts,
   rack: string,
@@ -87,6 +90,12 @@ async function endDeadHolder(
   const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
   if (holder === undefined) return undefined;
   const status = (await ports.workflow.describe(holder.execution))?.status;
+  // Started by hand under a name of its own, or not on the list yet.
+  if (status === 'RUNNING') return { rack, did: 'nothing', what: `${holder.execution} is at it` };
+  if (status === 'SUCCEEDED') {
+    await raiseEpoch(ports, rack, { cluster, nodeClass }, holder.execution);
+    return { rack, did: 'ended', what: holder.execution };
+  }
   await endStopped(ports, {
     rack,
     execution: holder.execution,
@@ -123,7 +132,7 @@ export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promi
 async function raiseEpoch(
   ports: ReconcilePorts,
   rack: string,
-  { cluster, nodeClass }: Ground,
+  { cluster, nodeClass }: Pick<Ground, 'cluster' | 'nodeClass'>,
   execution: string,
 ): Promise<boolean> {
   const lease = await readLease(cluster, nodeClass.metadata.name);

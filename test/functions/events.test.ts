@@ -238,6 +238,45 @@ describe('reconcile', () => {
       expect(rack.calls().filter(({ write }) => write)).toEqual([]);
     }));
 
+  const holder = (rack: Rack): string | undefined =>
+    rack.world.cluster.objects('Lease')[0]?.spec.holderIdentity;
+
+  it('leaves the turn of an execution that runs under a name given by hand', () =>
+    onRack(RACK, async (rack) => {
+      await rack.world.account.ports.workflow.start('by-hand', 'demo');
+      for (let seconds = 0; holder(rack) === undefined && seconds < 600; seconds += 1) await rack.pass(1);
+      await rack.pass(60);
+      rack.calls();
+      expect(await tick(rack)).toMatchObject({
+        visits: [{ did: 'nothing', what: expect.stringContaining('by-hand') as string }],
+      });
+      expect(holder(rack)).toBe('by-hand');
+      expect(writesOf(rack.calls())).toEqual([]);
+    }));
+
+  it('frees the turn of one that was superseded and had no successor, and calls nothing failed', () =>
+    onRack(
+      RACK.replace('karpenter_enabled', 'imds_rollout_approval: never\n  karpenter_enabled'),
+      async (rack) => {
+        const { parameterStore, ports } = rack.world.account;
+        await rack.invoke('parameter-changed', change('/racks/demo/imds_http_tokens', 'Update'));
+        await rack.pass(60);
+        parameterStore.set('demo', 'karpenter_build_imds_hop_limit', '2');
+        const [first] = rack.world.executions;
+        for (let seconds = 0; first?.endedAt === undefined && seconds < 600; seconds += 1) await rack.pass(1);
+        expect(first).toMatchObject({ status: 'SUCCEEDED' });
+        parameterStore.set('demo', 'karpenter_build_imds_hop_limit', 'two');
+        await rack.pass(90);
+        expect(rack.world.executions.map(({ status }) => status)).toEqual(['SUCCEEDED', 'FAILED']);
+        expect(holder(rack)).toBe(first?.name);
+        await rack.pass(120);
+        await tick(rack);
+        expect(holder(rack)).toBeUndefined();
+        expect(rack.world.account.notices.sent.map(({ type }) => type)).toEqual(['IMDS Rollout Refused']);
+        expect((await ports.records.read('demo')).last).toMatchObject({ outcome: 'Refused' });
+      },
+    ));
+
   it('names the rack that it could not reconcile', () =>
     onRack(
       `${RACK}faults: [{ api: "kubernetes:*", error: ServiceUnavailable, from: 0s }]\n`,
