@@ -38,8 +38,7 @@ export const isStraggler = (target: Options, instance: Instance | undefined): in
   mismatches(target, instance?.metadataOptions ?? {}).length > 0;
 
 async function modifyStragglers(ports: StragglerPorts, running: Running): Promise<Rolling | Concluding> {
-  const { state, ground, guard } = running;
-  await guard.check();
+  const { state, ground } = running;
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
   if (!fleet.instancesKnown)
     throw new TransientError('DescribeInstances did not answer: no instance is modified unseen');
@@ -53,15 +52,21 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
       ? 'imds_rollout_strategy is immediate'
       : `not replaced: it waited for ${waitsFor(node, { events, budgets }, ports.clock.now())}`;
   const tokens = tokensNow(state, ports.clock.now());
-  const done = await modifyWithin(ports, running, stragglers.slice(0, tokens), why);
-  await writeJournal(ports, state, 'modify', done.entries);
+  const done: Entry[] = [];
+  let throttled: boolean;
+  try {
+    throttled = await modifyWithin(ports, running, stragglers.slice(0, tokens), why, done);
+  } finally {
+    // What was modified is in force, whatever ended the step: no other page of the evidence has it.
+    await writeJournal(ports, state, 'modify', done);
+  }
   const bucket = {
-    tokens: done.throttled ? 0 : tokens - done.entries.length,
+    tokens: throttled ? 0 : tokens - done.length,
     at: ports.clock.now().toISOString(),
     // Whether EC2 refused, or all that is wrong is pending: asking at once again would only fill the history.
-    refused: done.entries.length === 0 ? (state.bucket?.refused ?? 0) + 1 : 0,
+    refused: done.length === 0 ? (state.bucket?.refused ?? 0) + 1 : 0,
   };
-  const all = !done.throttled && stragglers.length <= tokens;
+  const all = !throttled && stragglers.length <= tokens;
   // EC2 that accepts nothing does not keep the class from what was asked of it: the nodes are protected.
   const waited = ports.clock.now().getTime() - new Date(state.startedAt).getTime() >= BEFORE_PATCH_LIMIT_MS;
   if (state.patchedAt === undefined && (all || waited)) {
@@ -76,19 +81,15 @@ function tokensNow({ bucket }: Rolling, now: Date): number {
   return Math.min(BUCKET.capacity, Math.floor(bucket.tokens + seconds * BUCKET.perSecond));
 }
 
-interface Done {
-  entries: Entry[];
-  throttled: boolean;
-}
-
+/** Modifies one after the other, and adds each to `done`. True where EC2 let it go no further. */
 async function modifyWithin(
   ports: StragglerPorts,
   { state, guard }: Running,
   stragglers: readonly BuildNode[],
   why: (node: BuildNode) => string,
-): Promise<Done> {
-  const entries: Entry[] = [];
-  let checkedAt = ports.clock.now().getTime();
+  done: Entry[],
+): Promise<boolean> {
+  let checkedAt = Number.NEGATIVE_INFINITY;
   for (const node of stragglers) {
     const { instance } = node;
     if (instance?.metadataOptions === undefined) continue;
@@ -97,9 +98,9 @@ async function modifyWithin(
       checkedAt = ports.clock.now().getTime();
     }
     const outcome = await modify(ports, instance.instanceId, instance.metadataOptions, state.target);
-    if (outcome === 'throttled') return { entries, throttled: true };
+    if (outcome === 'throttled') return true;
     if (outcome === 'gone') continue;
-    entries.push({
+    done.push({
       what: 'modified',
       at: ports.clock.now().toISOString(),
       instanceId: instance.instanceId,
@@ -110,7 +111,7 @@ async function modifyWithin(
       why: why(node),
     });
   }
-  return { entries, throttled: false };
+  return false;
 }
 
 /** Owned options as desired, all others as observed: a disabled endpoint is never switched on. */

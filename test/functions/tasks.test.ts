@@ -109,6 +109,31 @@ describe('each task, run twice with the same event, writes nothing the second ti
     }));
 });
 
+describe('a step that ends half-way', () => {
+  it('leaves evidence of what it had modified', () =>
+    onRack(
+      `${RACK.replace('karpenter_enabled', 'imds_rollout_deadline: 1m\n  karpenter_enabled')}
+  - { name: busy-too, pool: build, builds: [{ name: build-api, runsFor: 3h, startsAt: -5m }] }
+faults: [{ api: "ec2:ModifyInstanceMetadataOptions", latency: 6s, from: 0s }]
+`,
+      async (rack) => {
+        const due = await until(rack, await plan(rack), ({ next }) => next === 'modify-stragglers');
+        rack.calls();
+        const running = rack.task('modify-stragglers', due);
+        await rack.pass(3);
+        rack.world.account.parameterStore.set('demo', 'build_node_enabled', 'false');
+        await rack.pass(10);
+        expect(await running).toMatchObject({ outcome: 'Superseded' });
+        const modified = rack.calls().filter(({ api }) => api === 'ec2:ModifyInstanceMetadataOptions');
+        expect(modified).toHaveLength(1);
+        const { reports } = rack.world.account.ports;
+        const pages = await reports.list('demo/2026/03/02/demo-1/');
+        const evidence = await Promise.all(pages.map((key) => reports.get(key)));
+        expect(evidence.filter((page) => page?.includes('"what":"modified"'))).toHaveLength(1);
+      },
+    ));
+});
+
 const TASKS = ['hold-and-patch', 'observe', 'modify-stragglers', 'take-back'] as const;
 
 describe('a state that is not one is refused by name, before anything is read or written', () => {
