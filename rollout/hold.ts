@@ -7,6 +7,8 @@ const holdSchema = z.strictObject({
   rollout: z.string(),
   /** What releasing puts back: written only where no hold of ours was. */
   before: z.strictObject({ doNotDisrupt: z.string().nullable(), unschedulable: z.boolean() }),
+  /** Since when it has been held without a gap, whatever held it and for whichever rollout. */
+  since: z.iso.datetime().exactOptional(),
   /** When our cordon was placed; absent while there is none. */
   cordonedAt: z.iso.datetime().exactOptional(),
   /** The waiting Build for which the node was uncordoned again. */
@@ -59,6 +61,7 @@ export function holdNode(node: Node, want: Want, rollout: string, now: Date): Me
   const next: Hold = {
     rollout,
     before,
+    ...sinceOf(hold, now),
     ...(want.cordon && { cordonedAt }),
     ...(want.lentTo !== undefined && { lentTo: want.lentTo }),
   };
@@ -69,6 +72,12 @@ export function holdNode(node: Node, want: Want, rollout: string, now: Date): Me
     want.cordon || before.unschedulable,
   );
 }
+
+/** Of a hold that does not say it, nobody knows. */
+const sinceOf = (hold: Hold | undefined, now: Date): Pick<Hold, 'since'> =>
+  hold === undefined
+    ? { since: now.toISOString() }
+    : { ...(hold.since !== undefined && { since: hold.since }) };
 
 const releaseNode = (node: Node, hold: Hold): MergePatch | undefined =>
   difference(node, hold.before.doNotDisrupt, null, hold.before.unschedulable);
@@ -102,7 +111,12 @@ function annotationDifference(
 }
 
 /** The same for a NodeClaim without a node: Karpenter copies both annotations to the node when it registers. */
-export function holdClaim(claim: NodeClaim, protect: boolean, rollout: string): MergePatch | undefined {
+export function holdClaim(
+  claim: NodeClaim,
+  protect: boolean,
+  rollout: string,
+  now: Date,
+): MergePatch | undefined {
   const hold = holdOn(claim);
   if (!protect && hold === undefined) return undefined;
   const before = hold?.before ?? {
@@ -110,7 +124,11 @@ export function holdClaim(claim: NodeClaim, protect: boolean, rollout: string): 
     unschedulable: false,
   };
   const annotations = protect
-    ? annotationDifference(claim, 'true', JSON.stringify({ rollout, before } satisfies Hold))
+    ? annotationDifference(
+        claim,
+        'true',
+        JSON.stringify({ rollout, before, ...sinceOf(hold, now) } satisfies Hold),
+      )
     : annotationDifference(claim, before.doNotDisrupt, null);
   return annotations && { metadata: { resourceVersion: claim.metadata.resourceVersion, annotations } };
 }

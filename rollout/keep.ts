@@ -35,7 +35,7 @@ export function duePatches(wanted: readonly Wanted[], rollout: string | undefine
     const name = rollout ?? hold?.rollout ?? 'reconcile';
     const onNode = node && holdNode(node, each.want, name, now);
     // Once there is a node its annotation counts, and the NodeClaim's is only in the way.
-    const onClaim = claim && holdClaim(claim, node === undefined && each.want.protect, name);
+    const onClaim = claim && holdClaim(claim, node === undefined && each.want.protect, name, now);
     const claimPatch = claim &&
       onClaim && { kind: 'NodeClaim' as const, name: claim.metadata.name, patch: onClaim };
     if (node && onNode) {

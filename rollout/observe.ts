@@ -21,7 +21,8 @@ export const observeStep = (ports: ObservePorts, state: Rolling): Promise<Rollin
 
 async function observe(ports: ObservePorts, running: Running): Promise<Rolling | Concluding> {
   const { ground, record, guard } = running;
-  const state = { ...running.state, looks: running.state.looks + 1 };
+  const { oldestHoldSince: _before, ...rest } = running.state;
+  const state = { ...rest, looks: rest.looks + 1 };
   if (state.patchedAt === undefined) return { ...state, next: 'hold-and-patch', lookAgainIn: 0 };
   const differing = mismatches(state.target, classOptions(ground.nodeClass));
   if (differing.length > 0) return patchAgain(ports, state, running);
@@ -40,10 +41,21 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   ]);
   const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left, written: kept.entries.length });
   return nextOf(
-    { ...state, counts: look.counts, ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }) },
+    {
+      ...state,
+      counts: look.counts,
+      ...oldestHold(fleet),
+      ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }),
+    },
     look,
     record,
   );
+}
+
+/** As it was when the nodes were read: what this look placed has no age yet, and what it released is gone. */
+function oldestHold(fleet: Fleet): Pick<Rolling, 'oldestHoldSince'> {
+  const [since] = fleet.nodes.flatMap(({ hold }) => hold?.since ?? []).sort();
+  return { ...(since !== undefined && { oldestHoldSince: since }) };
 }
 
 const isSince = (state: Rolling, then: string | undefined): boolean =>

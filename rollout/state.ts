@@ -68,6 +68,8 @@ export const rollingSchema = stepSchema.extend({
   modifiedAll: z.boolean().exactOptional(),
   takingBack: z.string().exactOptional(),
   counts: countsSchema.exactOptional(),
+  /** Since when the node has been held that has been held longest, as of the last look. */
+  oldestHoldSince: instant.exactOptional(),
   /** What it waits for, in words. */
   waitsFor: z.string().exactOptional(),
 });

@@ -50,7 +50,11 @@ function measure({ metrics }: Instruments, state: Rolling | Concluding, now: Dat
   }
   metrics.addMetric('UnknownInstances', MetricUnit.Count, counts.unknown);
   metrics.addMetric('HeldNodes', MetricUnit.Count, counts.held);
-  if (state.next === 'conclude' || state.patchedAt === undefined) return;
+  if (state.next === 'conclude') return;
+  if (state.oldestHoldSince !== undefined) {
+    metrics.addMetric('OldestHoldSeconds', MetricUnit.Seconds, secondsSince(state.oldestHoldSince));
+  }
+  if (state.patchedAt === undefined) return;
   const past = secondsSince(state.patchedAt) - state.policy.deadline;
   if (past > 0 && counts.wrong + counts.unknown > 0) {
     metrics.addMetric('SecondsPastDeadline', MetricUnit.Seconds, past);

@@ -84,6 +84,11 @@ describe('a look', () => {
     ]);
   });
 
+  test('tells how long the longest hold has stood, where there is one', async () => {
+    const [metrics] = await step(100, (now) => ({ ...now, counts: counted, oldestHoldSince: at(30) }));
+    expect(metrics).toMatchObject({ OldestHoldSeconds: 70 });
+  });
+
   test.each<[string, Partial<Counts>, number, number | undefined]>([
     ['wrong after the deadline', {}, 3700, 60],
     ['unknown after the deadline', { wrong: 0, unknown: 1 }, 3700, 60],

@@ -51,6 +51,7 @@ describe('a hold', () => {
     expect(holdOf(held)).toEqual({
       rollout: 'r',
       before: { doNotDisrupt: null, unschedulable: false },
+      since: instant(0),
       ...(want.cordon && { cordonedAt: instant(0) }),
       ...(want.lentTo !== undefined && { lentTo: want.lentTo }),
     });
@@ -87,6 +88,7 @@ describe('a hold', () => {
     expect(holdOf(taken)).toEqual({
       rollout: 'r2',
       before: { doNotDisrupt: 'false', unschedulable: false },
+      since: instant(0),
       cordonedAt: instant(0),
     });
   });
@@ -209,7 +211,7 @@ describe('on a NodeClaim that is not registered', () => {
     spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'build' } },
   });
   const held = (claim: NodeClaim, protect: boolean): NodeClaim =>
-    patched(claim, holdClaim(claim, protect, 'r'));
+    patched(claim, holdClaim(claim, protect, 'r', START));
 
   it.each([undefined, {}, { [DO_NOT_DISRUPT]: '30m' }, { [DO_NOT_DISRUPT]: 'true', other: 'x' }])(
     'protects, is written once, and releases to what was before: %j',
@@ -221,9 +223,9 @@ describe('on a NodeClaim that is not registered', () => {
         doNotDisrupt: annotations?.[DO_NOT_DISRUPT] ?? null,
         unschedulable: false,
       });
-      expect(holdClaim(once, true, 'r')).toBeUndefined();
+      expect(holdClaim(once, true, 'r', at(60))).toBeUndefined();
       expect(held(once, false).metadata.annotations ?? {}).toEqual(annotations ?? {});
-      expect(holdClaim(claim, false, 'r')).toBeUndefined();
+      expect(holdClaim(claim, false, 'r', START)).toBeUndefined();
     },
   );
 
