@@ -2,19 +2,26 @@
 /** The command imds-rollout: parses, calls, prints. */
 import { Command } from 'commander';
 import { ScenarioError } from '../simulator/scenario/load.ts';
+import { explain } from './account/explain.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { paramsCommand } from './commands/params.ts';
 import { planCommand } from './commands/plan.ts';
+import { rackCommand } from './commands/rack.ts';
 import { reportCommand } from './commands/report.ts';
+import { retryCommand } from './commands/retry.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
+import { watchCommand } from './commands/watch.ts';
 import { exitCodes } from './exit-codes.ts';
 import { CommandFailure } from './failure.ts';
 
 const examples = `
 Examples:
-  imds-rollout simulate test/scenarios/default.yaml
-  imds-rollout plan --scenario test/scenarios/default.yaml --at 2m
-  imds-rollout params set karpenter_build_imds_tokens=required --scenario test/scenarios/default.yaml
+  imds-rollout rack add demo --cluster demo
+  imds-rollout doctor -r demo
+  imds-rollout params set karpenter_build_imds_tokens=required -r demo
+  imds-rollout watch -r demo
+  imds-rollout simulate test/scenarios/default.yaml      the same without an account
 
 Ends with 0 when done, with 1 on an error, with 2 when plan finds changes or simulate is not as expected.`;
 
@@ -23,15 +30,20 @@ const program = new Command('imds-rollout')
     'Rolls instance-metadata (IMDS) options out to the build nodes of Karpenter clusters without losing a running Build.',
   )
   .addHelpText('after', examples)
-  .addCommand(simulateCommand())
+  .addCommand(rackCommand())
+  .addCommand(doctorCommand())
   .addCommand(paramsCommand())
   .addCommand(planCommand())
   .addCommand(statusCommand())
-  .addCommand(reportCommand());
+  .addCommand(watchCommand())
+  .addCommand(reportCommand())
+  .addCommand(retryCommand())
+  .addCommand(simulateCommand());
 
 try {
   await program.parseAsync();
-} catch (error) {
+} catch (thrown) {
+  const error = explain(thrown);
   process.exitCode = exitCodes.error;
   // What is said on purpose needs no stack; anything else is a fault of ours, which the stack helps to find.
   const isKnown = error instanceof CommandFailure || error instanceof ScenarioError;

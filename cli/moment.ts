@@ -22,11 +22,12 @@ export interface Moment {
   result: RunResult;
 }
 
-/** Plays to the moment; refuses where there is no scenario, since an account cannot be asked yet. */
-export async function playToMoment({ scenario: file, at, rack }: MomentOptions): Promise<Moment> {
-  if (file === undefined) {
-    throw new CommandFailure('working against an account is not available yet: give --scenario FILE');
-  }
+/** Plays to the moment. */
+export async function playToMoment({
+  scenario: file,
+  at,
+  rack,
+}: MomentOptions & { scenario: string }): Promise<Moment> {
   const scenario = readScenario(file);
   if (rack !== undefined && rack !== scenario.rack) {
     throw new CommandFailure(`there is no rack ${rack} in ${file}: its rack is ${scenario.rack}`);

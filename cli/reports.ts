@@ -16,7 +16,47 @@ export async function readReports(reports: Reports, rack: string): Promise<Repor
   return bodies.flatMap(({ key, body }) => (body === undefined ? [] : [parseReport(key, body)]));
 }
 
-function parseReport(key: string, body: string): Report {
+export interface Kept {
+  key: string;
+  /** As it is stored, byte for byte. */
+  body: string;
+  report: Report;
+}
+
+const DECISIVE_OF = 20;
+
+/**
+ * The report of an execution; without one, the newest that decided something, or the newest. Read from the newest
+ * back, since an account's bucket has years of them.
+ */
+export async function findReport(
+  reports: Reports,
+  rack: string,
+  execution: string | undefined,
+): Promise<Kept | undefined> {
+  const keys = (await reports.list(`${rack}/`)).filter((key) => reportKey.test(key)).reverse();
+  const named = keys.filter((key) => execution === undefined || key.endsWith(`/${execution}.json`));
+  let newest: Kept | undefined;
+  for (const key of named.slice(0, DECISIVE_OF)) {
+    const body = await reports.get(key);
+    if (body === undefined) continue;
+    const kept: Kept = { key, body, report: parseReport(key, body) };
+    const { outcome } = kept.report;
+    if (execution !== undefined || (outcome !== 'NothingToDo' && outcome !== 'Superseded')) return kept;
+    newest ??= kept;
+  }
+  return newest;
+}
+
+/** The executions of which there is a report, the newest first. */
+export const reported = async (reports: Reports, rack: string): Promise<string[]> =>
+  (await reports.list(`${rack}/`))
+    .filter((key) => reportKey.test(key))
+    .map((key) => key.slice(key.lastIndexOf('/') + 1, -'.json'.length))
+    .reverse();
+
+/** Throws a CommandFailure for what this version does not read. */
+export function parseReport(key: string, body: string): Report {
   const parsed = reportSchema.safeParse(JSON.parse(body));
   if (parsed.success) return parsed.data;
   const where = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');

@@ -63,7 +63,12 @@ export async function readGround(
   };
 }
 
-function sharedClass(pools: readonly NodePool[], pool: NodePool, nodeClass: string): string | undefined {
+/** Why a class must not be written: other pools use it too. */
+export function sharedClass(
+  pools: readonly NodePool[],
+  pool: NodePool,
+  nodeClass: string,
+): string | undefined {
   const sharing = pools
     .filter((other) => other !== pool && refersTo(other, nodeClass))
     .map(({ metadata }) => metadata.name);
@@ -72,7 +77,8 @@ function sharedClass(pools: readonly NodePool[], pool: NodePool, nodeClass: stri
     : `EC2NodeClass ${nodeClass} is also used by NodePool ${sharing.join(', ')}, whose nodes must not change: give NodePool ${pool.metadata.name} a class of its own`;
 }
 
-function classOfAnotherRack(
+/** Why a class must not be written: it is another rack's. */
+export function classOfAnotherRack(
   pools: readonly NodePool[],
   mine: Registration,
   others: readonly Registration[],
@@ -89,7 +95,8 @@ function classOfAnotherRack(
   return owner && `EC2NodeClass ${nodeClass} belongs to rack ${owner.rack}: one class belongs to one rack`;
 }
 
-function noHeadroom(pool: NodePool): string | undefined {
+/** Why nodes of a pool cannot be replaced: a static one needs room for one more. */
+export function noHeadroom(pool: NodePool): string | undefined {
   const { replicas, limits } = pool.spec;
   if (replicas === undefined || limits?.['nodes'] === undefined) return undefined;
   return Number(limits['nodes']) > replicas

@@ -2,74 +2,72 @@ import { Argument, Command, Option } from 'commander';
 import { decide, type Decision } from '../../rollout/desired.ts';
 import { isKey, parameters, type Group } from '../../rollout/parameters.ts';
 import type { StoredParameter } from '../../rollout/ports.ts';
+import type { Deployment } from '../deployment.ts';
 import { CommandFailure } from '../failure.ts';
-import { playToMoment, type Moment, type MomentOptions } from '../moment.ts';
 import { readAssignments, requireKey, type Assignment } from '../assignments.ts';
+import { openSource, type Source, type SourceOptions } from '../source.ts';
 import { changesText, decisionText, parametersText } from '../view/parameters.ts';
-import { answersFromMoment, printJson, printText } from './common.ts';
+import { answers, printJson, printText } from './common.ts';
 
-type Options = MomentOptions & { json?: boolean; group?: Group };
+type Options = SourceOptions & { json?: boolean; group?: Group };
 
 const groups: readonly Group[] = ['security', 'build', 'karpenter', 'rollout'];
 
 const examples = `
 Examples:
-  imds-rollout params list -g security --scenario scenario.yaml --at 12m
-  imds-rollout params get imds_http_tokens --scenario scenario.yaml
-  imds-rollout params set karpenter_build_imds_tokens=required --scenario scenario.yaml
-  imds-rollout params set imds_http_tokens= --scenario scenario.yaml      deletes it`;
+  imds-rollout params list -r demo -g security
+  imds-rollout params get imds_http_tokens -r demo
+  imds-rollout params set karpenter_build_imds_tokens=required karpenter_build_imds_hop_limit=1 -r demo
+  imds-rollout params set imds_http_tokens= -r demo      deletes it`;
 
 /** Reads parameters, and says what writing them would mean, with the service's own validation. */
 export function paramsCommand(): Command {
   const command = new Command('params')
-    .summary('read the parameters of a rack, or say what writing them would do')
+    .summary('read and write the parameters of a rack')
     .description('The parameters of a rack below its prefix in Parameter Store.')
     .addHelpText('after', examples);
   command.addCommand(
-    answersFromMoment(new Command('list'))
+    answers(new Command('list'))
       .description('Lists what is stored.')
       .addOption(new Option('-g, --group <group>', 'only one group').choices(groups))
-      .addHelpText('after', '\nExample:\n  imds-rollout params list -g rollout --scenario scenario.yaml')
+      .addHelpText('after', '\nExample:\n  imds-rollout params list -g rollout -r demo')
       .action(list),
   );
   command.addCommand(
-    answersFromMoment(new Command('get'))
+    answers(new Command('get'))
       .description('Prints the stored value of one parameter.')
       .addArgument(new Argument('<key>', 'the parameter'))
-      .addHelpText('after', '\nExample:\n  imds-rollout params get imds_http_tokens --scenario scenario.yaml')
+      .addHelpText('after', '\nExample:\n  imds-rollout params get imds_http_tokens -r demo')
       .action(get),
   );
   command.addCommand(
-    answersFromMoment(new Command('set'))
-      .description('Says what would be written, after the service’s own validation. An empty value deletes.')
+    answers(new Command('set'))
+      .description(
+        'Sets parameters, after the service’s own validation. An empty value deletes. Of a scenario it only says so.',
+      )
       .addArgument(new Argument('<key=value...>', 'what to set'))
       .addHelpText(
         'after',
-        '\nExamples:\n  imds-rollout params set imds_http_tokens=required --scenario scenario.yaml\n  imds-rollout params set imds_http_tokens= --scenario scenario.yaml',
+        '\nExamples:\n  imds-rollout params set imds_http_tokens=required -r demo\n  imds-rollout params set imds_http_tokens=required --scenario scenario.yaml',
       )
       .action(set),
   );
   command.addCommand(
-    answersFromMoment(new Command('unset'))
-      .description('Says what would be deleted, and what that would mean.')
+    answers(new Command('unset'))
+      .description('Deletes parameters, and says what that means. Of a scenario it only says so.')
       .addArgument(new Argument('<key...>', 'what to delete'))
-      .addHelpText(
-        'after',
-        '\nExample:\n  imds-rollout params unset imds_http_tokens --scenario scenario.yaml',
-      )
+      .addHelpText('after', '\nExample:\n  imds-rollout params unset imds_http_tokens -r demo')
       .action(unset),
   );
   return command;
 }
 
-async function stored(moment: Moment): Promise<StoredParameter[]> {
-  return moment.world.account.ports.parameters.list(moment.rack);
-}
+const stored = ({ ports, rack }: Source): Promise<StoredParameter[]> => ports.parameters.list(rack);
 
 async function list(options: Options): Promise<void> {
-  const moment = await playToMoment(options);
+  const source = await openSource(options);
   const { group } = options;
-  const found = (await stored(moment)).filter(
+  const found = (await stored(source)).filter(
     ({ key }) =>
       group === undefined || (isKey(key) && (parameters[key].groups as readonly Group[]).includes(group)),
   );
@@ -79,7 +77,7 @@ async function list(options: Options): Promise<void> {
   }
   if (found.length === 0) {
     process.stderr.write(
-      `nothing is set${group === undefined ? '' : ` in group ${group}`} on rack ${moment.rack}\n`,
+      `nothing is set${group === undefined ? '' : ` in group ${group}`} on rack ${source.rack}\n`,
     );
     return;
   }
@@ -88,48 +86,77 @@ async function list(options: Options): Promise<void> {
 
 async function get(text: string, options: Options): Promise<void> {
   const key = requireKey(text);
-  const moment = await playToMoment(options);
-  const found = (await stored(moment)).find((parameter) => parameter.key === key);
+  const source = await openSource(options);
+  const found = (await stored(source)).find((parameter) => parameter.key === key);
   if (options.json) {
     printJson(found ?? null);
     return;
   }
   if (found === undefined) {
     throw new CommandFailure(
-      `${key} is not set on rack ${moment.rack}; without it: ${parameters[key].fallback}`,
+      `${key} is not set on rack ${source.rack}; without it: ${parameters[key].fallback}`,
     );
   }
   printText(found.value);
 }
 
 async function set(texts: string[], options: Options): Promise<void> {
-  await propose(readAssignments(texts), options);
+  await change(readAssignments(texts), options);
 }
 
 async function unset(texts: string[], options: Options): Promise<void> {
-  await propose(
+  await change(
     texts.map((text) => ({ key: requireKey(text), value: undefined })),
     options,
   );
 }
 
-async function propose(assignments: readonly Assignment[], options: Options): Promise<void> {
-  const moment = await playToMoment(options);
-  const before = await stored(moment);
-  const missing = assignments.filter(
-    ({ key, value }) => value === undefined && !before.some((one) => one.key === key),
-  );
-  const decision = decideAfter(before, assignments, moment);
+async function change(assignments: readonly Assignment[], options: Options): Promise<void> {
+  const source = await openSource(options);
+  const before = await stored(source);
+  refuseTypes(before, assignments);
+  const decision = decideAfter(before, assignments, source);
+  const { rack, deployment } = source;
+  if (deployment !== undefined) await write(deployment, rack, assignments);
+  const written = deployment !== undefined;
   if (options.json) {
-    printJson({
-      rack: moment.rack,
-      changes: assignments.map(({ key, value }) => ({ key, value: value ?? null })),
-      decision,
-    });
-  } else {
-    printText(changesText(moment.rack, before, assignments));
-    for (const { key } of missing) process.stderr.write(`${key} is not set: there is nothing to delete\n`);
-    printText(decisionText(decision));
+    const changes = assignments.map(({ key, value }) => ({ key, value: value ?? null }));
+    printJson({ rack, written, changes, decision });
+    return;
+  }
+  printText(changesText({ rack, before, assignments, written }));
+  for (const { key, value } of assignments) {
+    if (value === undefined && !before.some((one) => one.key === key))
+      process.stderr.write(`${key} is not set: there is nothing to delete\n`);
+  }
+  printText(decisionText(decision, written));
+}
+
+/** Parameter Store never changes a parameter's type, and the service takes Strings alone. */
+function refuseTypes(before: readonly StoredParameter[], assignments: readonly Assignment[]): void {
+  const refused = assignments.flatMap(({ key, value }) => {
+    const type = before.find((one) => one.key === key)?.type;
+    return value === undefined || type === undefined || type === 'String'
+      ? []
+      : [`${key} is stored as a ${type}, whose type Parameter Store never changes`];
+  });
+  if (refused.length > 0) {
+    throw new CommandFailure(`${refused.join('\n')}\nUnset it, wait 30 seconds, and set it again`);
+  }
+}
+
+/** One after the other: Parameter Store takes few writes a second, and what was written before a failure is said. */
+async function write({ store }: Deployment, rack: string, assignments: readonly Assignment[]): Promise<void> {
+  const done: string[] = [];
+  try {
+    for (const { key, value } of assignments) {
+      if (value === undefined) await store.unsetParameter(rack, key);
+      else await store.setParameter(rack, key, value);
+      done.push(key);
+    }
+  } catch (error) {
+    if (done.length > 0) process.stderr.write(`written before the failure: ${done.join(', ')}\n`);
+    throw error;
   }
 }
 
@@ -137,10 +164,10 @@ async function propose(assignments: readonly Assignment[], options: Options): Pr
 function decideAfter(
   before: readonly StoredParameter[],
   assignments: readonly Assignment[],
-  { world }: Moment,
+  { ports }: Source,
 ): Decision {
   const written = new Set<string>(assignments.map(({ key }) => key));
-  const date = world.clock.now().toISOString();
+  const date = ports.clock.now().toISOString();
   const after: StoredParameter[] = [
     ...before.filter(({ key }) => !written.has(key)),
     ...assignments.flatMap(({ key, value }) =>

@@ -5,12 +5,13 @@ import type { Ports, Reports } from '../../rollout/ports.ts';
 import type { State } from '../../rollout/state.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { CommandFailure } from '../failure.ts';
-import { playToMoment, type MomentOptions } from '../moment.ts';
+import { openSource, type SourceOptions } from '../source.ts';
 import { planText } from '../view/plan.ts';
-import { answersFromMoment, printJson, printText } from './common.ts';
+import { answers, printJson, printText } from './common.ts';
 
 const examples = `
 Examples:
+  imds-rollout plan -r demo
   imds-rollout plan --scenario scenario.yaml --at 2m
   imds-rollout plan --scenario scenario.yaml --at 2m --json
 
@@ -18,7 +19,7 @@ Ends with 0 if nothing would change, with 2 if something would, with 1 if it wou
 
 /** Says what a rollout would do now. Reads only. */
 export function planCommand(): Command {
-  return answersFromMoment(new Command('plan'))
+  return answers(new Command('plan'))
     .summary('say what a rollout would do now, from reads alone')
     .description(
       'Says what a rollout of the rack would do now: the class, each node, what blocks. It reads and writes nothing.',
@@ -27,16 +28,15 @@ export function planCommand(): Command {
     .action(plan);
 }
 
-async function plan(options: MomentOptions & { json?: boolean }): Promise<void> {
-  const moment = await playToMoment(options);
-  const { state, plan: found } = await planned(moment.world.account.ports, moment.rack);
+async function plan(options: SourceOptions & { json?: boolean }): Promise<void> {
+  const { rack, ports } = await openSource(options);
+  const { state, plan: found } = await planned(ports, rack);
   if (state.next === 'conclude' && state.outcome !== 'NothingToDo' && state.outcome !== 'Withdrawn') {
-    if (options.json)
-      printJson({ rack: moment.rack, outcome: state.outcome, reason: state.reason, plan: null });
+    if (options.json) printJson({ rack, outcome: state.outcome, reason: state.reason, plan: null });
     throw new CommandFailure(`${state.outcome}: ${state.reason}`);
   }
-  if (options.json) printJson(asJson(moment.rack, state, found));
-  else printText(planText(moment.rack, state, found));
+  if (options.json) printJson(asJson(rack, state, found));
+  else printText(planText(rack, state, found));
   process.exitCode = found === undefined ? exitCodes.done : exitCodes.differs;
 }
 

@@ -1,53 +1,76 @@
 import { Command } from 'commander';
-import type { Report } from '../../rollout/report.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { CommandFailure } from '../failure.ts';
-import { playToMoment, type MomentOptions } from '../moment.ts';
-import { readReports, writeReport } from '../reports.ts';
+import { findReport, reported, writeReport, type Kept } from '../reports.ts';
+import { openSource, type Source, type SourceOptions } from '../source.ts';
+import { verifyReport } from '../verify.ts';
 import { reportText } from '../view/report.ts';
-import { answersFromMoment, printJson, printText } from './common.ts';
+import { answers, printJson, printText } from './common.ts';
 
-type Options = MomentOptions & { json?: boolean; execution?: string; output?: string };
+type Options = SourceOptions & {
+  json?: boolean;
+  execution?: string;
+  output?: string;
+  verify?: boolean;
+  sha256?: string;
+};
 
 const examples = `
 Examples:
-  imds-rollout report --scenario scenario.yaml
+  imds-rollout report -r demo
+  imds-rollout report -r demo --verify              is it the one that was recorded, and does the account still say so?
+  imds-rollout report -r demo --output out          writes JSON and a page to print
   imds-rollout report --scenario scenario.yaml --execution demo-59144403 --json
-  imds-rollout report --scenario scenario.yaml --output out       writes JSON and a page to print`;
+
+With --verify it ends with 1 if the report is not the recorded one, with 2 if an instance is no longer as reported.`;
 
 /** The evidence of a rollout. */
 export function reportCommand(): Command {
-  return answersFromMoment(new Command('report'))
+  return answers(new Command('report'))
     .summary('show the evidence of a rollout')
     .description(
       'Shows the report of a rollout: of the last one that decided something, or of a named execution.',
     )
     .option('--execution <name>', 'the report of this execution')
     .option('--output <folder>', 'write it there, as JSON and as a page')
+    .option('--verify', "compare it with the record's SHA-256, and its instances with EC2")
+    .option('--sha256 <hex>', "for --verify: the SHA-256 in the execution's notice")
     .addHelpText('after', examples)
     .action(report);
 }
 
 async function report(options: Options): Promise<void> {
-  const moment = await playToMoment(options);
-  const reports = await readReports(moment.world.account.ports.reports, moment.rack);
-  const found = choose(reports, options.execution, moment.rack);
-  if (options.json) printJson(found);
-  else printText(reportText(found));
-  if (options.output === undefined) return;
-  const page = writeReport(options.output, found);
-  process.stderr.write(`written to ${page}\n`);
+  const source = await openSource(options);
+  const kept = await choose(source, options.execution);
+  if (options.output !== undefined) {
+    process.stderr.write(`written to ${writeReport(options.output, kept.report)}\n`);
+  }
+  if (options.verify) {
+    await verify(source, kept, options);
+    return;
+  }
+  if (options.json) printJson(kept.report);
+  else printText(reportText(kept.report));
 }
 
-/** Named, or the last one that decided something, or the last. */
-function choose(reports: readonly Report[], execution: string | undefined, rack: string): Report {
-  const names = reports.map((one) => one.execution);
-  if (execution !== undefined) {
-    const named = reports.find((one) => one.execution === execution);
-    if (named) return named;
-    throw new CommandFailure(`there is no report of ${execution}; there is ${names.join(', ') || 'none'}`);
+async function choose({ ports: { reports }, rack }: Source, execution: string | undefined): Promise<Kept> {
+  const found = await findReport(reports, rack, execution);
+  if (found !== undefined) return found;
+  const names = await reported(reports, rack);
+  throw new CommandFailure(
+    execution === undefined
+      ? `there is no report of rack ${rack}`
+      : `there is no report of ${execution}; there is ${names.slice(0, 5).join(', ') || 'none'}`,
+  );
+}
+
+async function verify({ ports, rack }: Source, kept: Kept, { json, sha256 }: Options): Promise<void> {
+  const found = await verifyReport(ports, rack, kept, sha256?.toLowerCase());
+  if (json) printJson(found);
+  else {
+    printText(`${kept.report.execution}: ${found.recorded.words}`);
+    for (const { instanceId, words } of found.instances) printText(`${instanceId}: ${words}`);
   }
-  const decisive = reports.findLast(({ outcome }) => outcome !== 'NothingToDo' && outcome !== 'Superseded');
-  const last = decisive ?? reports.at(-1);
-  if (last === undefined) throw new CommandFailure(`there is no report of rack ${rack} at that moment`);
-  return last;
+  if (!found.recorded.ok) process.exitCode = exitCodes.error;
+  else if (found.instances.some(({ ok }) => !ok)) process.exitCode = exitCodes.differs;
 }

@@ -1,19 +1,19 @@
 import { Command } from 'commander';
 import { decide } from '../../rollout/desired.ts';
 import { owned } from '../../rollout/options.ts';
-import { playToMoment, type Moment, type MomentOptions } from '../moment.ts';
-import { sceneOf } from '../view/scene.ts';
+import { openSource, type Source, type SourceOptions } from '../source.ts';
 import { statusText, type Status } from '../view/status.ts';
-import { answersFromMoment, printJson, printText } from './common.ts';
+import { answers, printJson, printText } from './common.ts';
 
 const examples = `
 Examples:
+  imds-rollout status -r demo
   imds-rollout status --scenario scenario.yaml --at 12m
   imds-rollout status --scenario scenario.yaml --at 12m --json`;
 
 /** Says how a rack stands. */
 export function statusCommand(): Command {
-  return answersFromMoment(new Command('status'))
+  return answers(new Command('status'))
     .summary('say how a rack stands: what is asked, what runs, what is held')
     .description(
       'Says how a rack stands: what is asked, the class, each build node, what runs, what it waits for.',
@@ -22,15 +22,14 @@ export function statusCommand(): Command {
     .action(status);
 }
 
-async function status(options: MomentOptions & { json?: boolean }): Promise<void> {
-  const moment = await playToMoment(options);
-  const found = await read(moment);
+async function status(options: SourceOptions & { json?: boolean }): Promise<void> {
+  const found = await read(await openSource(options));
   if (options.json) printJson(found);
   else printText(statusText(found));
 }
 
-async function read({ rack, world }: Moment): Promise<Status> {
-  const { parameters, records } = world.account.ports;
+async function read({ rack, ports, scene }: Source): Promise<Status> {
+  const { parameters, records } = ports;
   const [stored, record] = await Promise.all([parameters.list(rack), records.read(rack)]);
   const decision = decide(stored, owned(record.baseline).length > 0);
   return {
@@ -41,7 +40,7 @@ async function read({ rack, world }: Moment): Promise<Status> {
         : { kind: decision.kind, ask: null, why: whyNothing(decision) },
     last: record.last ?? null,
     holdsMayExist: record.holdsMayExist,
-    scene: sceneOf(world),
+    scene: await scene(),
   };
 }
 

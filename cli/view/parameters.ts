@@ -18,33 +18,41 @@ export function parametersText(stored: readonly StoredParameter[]): string {
   return renderTable(['PARAMETER', 'VALUE', 'GROUPS', 'SET'], rows);
 }
 
-/** What would be written. */
-export function changesText(
-  rack: string,
-  before: readonly StoredParameter[],
-  assignments: readonly Assignment[],
-): string {
+export interface Changes {
+  rack: string;
+  before: readonly StoredParameter[];
+  assignments: readonly Assignment[];
+  /** False for a scenario. */
+  written: boolean;
+}
+
+/** What was written, or would be. */
+export function changesText({ rack, before, assignments, written }: Changes): string {
   const rows = assignments.map(({ key, value }) => {
     const old = before.find((parameter) => parameter.key === key)?.value;
     return [key, old ?? '(not set)', value ?? '(deleted)'];
   });
-  return `Would be written on rack ${rack}; a scenario is only played, so nothing is:\n${renderTable(['PARAMETER', 'FROM', 'TO'], rows)}`;
+  const title = written
+    ? `Written on rack ${rack}:`
+    : `Would be written on rack ${rack}; a scenario is only played, so nothing is:`;
+  return `${title}\n${renderTable(['PARAMETER', 'FROM', 'TO'], rows)}`;
 }
 
-/** What the rack would ask for then. */
-export function decisionText(decision: Decision): string {
+/** What the rack asks for now, or would. */
+export function decisionText(decision: Decision, written: boolean): string {
+  const asks = written ? 'asks' : 'would ask';
   switch (decision.kind) {
     case 'refused':
       return decision.refusals.join('\n');
     case 'inert':
-      return `The rack would ask for nothing yet: ${decision.why}.`;
+      return `The rack ${asks} for nothing yet: ${decision.why}.`;
     case 'asksNothing':
-      return 'The rack would ask for nothing.';
+      return `The rack ${asks} for nothing.`;
     case 'asks': {
       const sources = Object.entries(decision.sources).map(([option, key]) => `${option} from ${key}`);
       const notices = decision.notices.map((notice) => `\nNotice: ${notice}`).join('');
       const from = sources.length === 0 ? '' : ` (${sources.join(', ')})`;
-      return `The rack would ask for ${inWords(decision.ask)}${from}.${notices}`;
+      return `The rack ${asks} for ${inWords(decision.ask)}${from}.${notices}`;
     }
   }
 }

@@ -17,17 +17,24 @@ export function sceneText(scene: Scene, title: string): string {
     waitsFor(node),
   ]);
   return [
-    `${bold(title)}  ${sinceStart(scene.at, scene.startsAt)}  ${dim(scene.at.toISOString())}`,
+    [bold(title), ...since(scene), dim(scene.at.toISOString())].join('  '),
     workflow === undefined
       ? 'Workflow: no execution yet'
       : `Workflow: ${workflow.execution} ${workflow.status === 'RUNNING' ? `at ${bold(workflow.state)}` : workflow.status}${workflow.status === 'RUNNING' && workflow.waitsFor !== '' ? ` – ${workflow.waitsFor}` : ''}`,
-    `Class build: ${asked}`,
+    `Class ${scene.className}: ${asked}`,
     '',
     renderTable(['NODE', 'OPTIONS', 'STATE', 'HOLD', 'BUILDS', 'WAITS FOR'], rows),
     '',
-    `Waiting Builds: ${scene.waiting.join(', ') || 'none'}   Ended: ${endedText(scene)}   Other pools: ${count(scene.others, 'node')}`,
+    [
+      `Waiting Builds: ${scene.waiting.join(', ') || 'none'}`,
+      ...(scene.ended === undefined ? [] : [`Ended: ${endedText(scene.ended)}`]),
+      `Other pools: ${count(scene.others, 'node')}`,
+    ].join('   '),
   ].join('\n');
 }
+
+const since = ({ at, startsAt }: Scene): string[] =>
+  startsAt === undefined ? [] : [sinceStart(at, startsAt)];
 
 function classOf(scene: Scene): Parameters<typeof optionsText>[0] {
   const { httpTokens, httpPutResponseHopLimit } = scene.classOptions;
@@ -57,8 +64,8 @@ function waitsFor(node: SceneNode): string {
   return node.blockedBy === undefined ? 'Karpenter' : `Karpenter: ${node.blockedBy}`;
 }
 
-function endedText(scene: Scene): string {
-  const outcomes = Object.values(scene.ended);
+function endedText(ended: Record<string, string>): string {
+  const outcomes = Object.values(ended);
   const kinds = [...new Set(outcomes)].map(
     (kind) => `${String(outcomes.filter((one) => one === kind).length)} ${kind}`,
   );
@@ -67,20 +74,24 @@ function endedText(scene: Scene): string {
 
 /** What is different, one line each, for where no screen can be redrawn. */
 export function changes(before: Scene | undefined, after: Scene): string[] {
-  const at = sinceStart(after.at, after.startsAt).padEnd(10);
+  const at = (since(after)[0] ?? after.at.toISOString().slice(11, 19)).padEnd(10);
   const named = (nodes: readonly SceneNode[]): Map<string, SceneNode> =>
     new Map(nodes.map((node) => [node.name, node]));
   const [was, is] = [named(before?.nodes ?? []), named(after.nodes)];
   const lines = [
     ...workflowChange(before, after),
-    ...change('class build', before && optionsText(classOf(before)), optionsText(classOf(after))),
+    ...change(
+      `class ${after.className}`,
+      before && optionsText(classOf(before)),
+      optionsText(classOf(after)),
+    ),
     ...[...is].flatMap(([name, node]) => change(`node ${name}`, nodeText(was.get(name)), nodeText(node))),
     ...[...was.keys()].filter((name) => !is.has(name)).map((name) => `node ${name}: gone`),
     ...after.waiting
       .filter((name) => !before?.waiting.includes(name))
       .map((name) => `Build ${name}: waits for a node`),
-    ...Object.entries(after.ended)
-      .filter(([name]) => before?.ended[name] === undefined)
+    ...Object.entries(after.ended ?? {})
+      .filter(([name]) => before?.ended?.[name] === undefined)
       .map(([name, outcome]) => `Build ${name}: ${outcome}`),
   ];
   return lines.map((line) => `${at} ${line}`);

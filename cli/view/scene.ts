@@ -18,18 +18,19 @@ export interface SceneNode {
 
 export interface Scene {
   at: Date;
-  startsAt: Date;
+  /** What times are counted from in a scenario; an account has no such moment. */
+  startsAt: Date | undefined;
   /** The last execution; undefined before any. */
   workflow: { execution: string; state: string; status: string; waitsFor: string } | undefined;
-  /** The build class's options. */
+  className: string;
   classOptions: { httpTokens?: string; httpPutResponseHopLimit?: number };
   nodes: SceneNode[];
   /** Nodes of other pools. */
   others: number;
   /** Builds that wait for a node. */
   waiting: string[];
-  /** Builds that have ended, by outcome. */
-  ended: Record<string, string>;
+  /** Builds that have ended, by outcome; undefined where nobody counts them. */
+  ended: Record<string, string> | undefined;
 }
 
 export function sceneOf(world: World): Scene {
@@ -56,6 +57,7 @@ export function sceneOf(world: World): Scene {
       status: last.status,
       waitsFor: typeof last.payload['waitsFor'] === 'string' ? last.payload['waitsFor'] : '',
     },
+    className: 'build',
     classOptions: {
       ...cluster.objects('EC2NodeClass').find(({ metadata }) => metadata.name === 'build')?.spec
         .metadataOptions,

@@ -1,0 +1,109 @@
+/** EKS as who registers a rack sees it: the cluster itself, and who may enter it. */
+import {
+  CreateAccessEntryCommand,
+  DeleteAccessEntryCommand,
+  DescribeAccessEntryCommand,
+  DescribeClusterCommand,
+  UpdateAccessEntryCommand,
+  type EKSClient,
+} from '@aws-sdk/client-eks';
+import { GetRoleCommand, type IAMClient } from '@aws-sdk/client-iam';
+import { calling } from '../../adapters/aws-errors.ts';
+import { NotFoundError } from '../../rollout/errors.ts';
+
+export interface ClusterFacts {
+  name: string;
+  status: string;
+  /** Kubernetes' version, e.g. `1.34`. */
+  version: string;
+  authenticationMode: string;
+  isPublic: boolean;
+  endpoint: string | undefined;
+  certificateAuthority: string | undefined;
+}
+
+export interface AccessEntry {
+  groups: string[];
+  type: string;
+  createdAt: Date | undefined;
+}
+
+export interface Access {
+  /** undefined where there is no such cluster. */
+  cluster(name: string): Promise<ClusterFacts | undefined>;
+  entry(cluster: string, role: string): Promise<AccessEntry | undefined>;
+  create(cluster: string, role: string, groups: string[]): Promise<void>;
+  setGroups(cluster: string, role: string, groups: string[]): Promise<void>;
+  /** False where there was none. */
+  remove(cluster: string, role: string): Promise<boolean>;
+  /** When the role was made; undefined where there is none. */
+  roleMadeAt(arn: string): Promise<Date | undefined>;
+}
+
+export function createAccess(eks: EKSClient, iam: IAMClient): Access {
+  const of = (clusterName: string, principalArn: string) => ({ clusterName, principalArn });
+  return {
+    cluster: (name) =>
+      orUndefined(
+        calling('eks:DescribeCluster', name, async () => {
+          const { cluster } = await eks.send(new DescribeClusterCommand({ name }));
+          return {
+            name,
+            status: cluster?.status ?? 'unknown',
+            version: cluster?.version ?? '',
+            authenticationMode: cluster?.accessConfig?.authenticationMode ?? 'unknown',
+            isPublic: cluster?.resourcesVpcConfig?.endpointPublicAccess ?? true,
+            endpoint: cluster?.endpoint,
+            certificateAuthority: cluster?.certificateAuthority?.data,
+          };
+        }),
+      ),
+    entry: (cluster, role) =>
+      orUndefined(
+        calling('eks:DescribeAccessEntry', role, async () => {
+          const { accessEntry } = await eks.send(new DescribeAccessEntryCommand(of(cluster, role)));
+          return {
+            groups: accessEntry?.kubernetesGroups ?? [],
+            type: accessEntry?.type ?? 'unknown',
+            createdAt: accessEntry?.createdAt,
+          };
+        }),
+      ),
+    create: async (cluster, role, kubernetesGroups) => {
+      await calling('eks:CreateAccessEntry', role, () =>
+        eks.send(new CreateAccessEntryCommand({ ...of(cluster, role), kubernetesGroups, type: 'STANDARD' })),
+      );
+    },
+    setGroups: async (cluster, role, kubernetesGroups) => {
+      await calling('eks:UpdateAccessEntry', role, () =>
+        eks.send(new UpdateAccessEntryCommand({ ...of(cluster, role), kubernetesGroups })),
+      );
+    },
+    remove: async (cluster, role) => {
+      const answer = await orUndefined(
+        calling('eks:DeleteAccessEntry', role, () =>
+          eks.send(new DeleteAccessEntryCommand(of(cluster, role))),
+        ),
+      );
+      return answer !== undefined;
+    },
+    roleMadeAt: (arn) =>
+      orUndefined(
+        calling('iam:GetRole', arn, async () => {
+          const { Role } = await iam.send(
+            new GetRoleCommand({ RoleName: arn.slice(arn.lastIndexOf('/') + 1) }),
+          );
+          return Role?.CreateDate;
+        }),
+      ),
+  };
+}
+
+async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+/** What a person writes in Parameter Store: a rack's parameters, and its registration. The service reads both. */
+import { DeleteParameterCommand, PutParameterCommand, type SSMClient } from '@aws-sdk/client-ssm';
+import { calling } from '../../adapters/aws-errors.ts';
+import { NotFoundError } from '../../rollout/errors.ts';
+import type { Registration } from '../../rollout/ports.ts';
+
+export interface Store {
+  setParameter(rack: string, key: string, value: string): Promise<void>;
+  /** False where there was none. */
+  unsetParameter(rack: string, key: string): Promise<boolean>;
+  register(registration: Registration): Promise<void>;
+  /** The record first, and the registration last: until then everything can be found again. */
+  forget(rack: string): Promise<void>;
+}
+
+/** The prefixes begin and end with `/`. */
+export function createStore(client: SSMClient, parameters: string, records: string): Store {
+  const put = async (Name: string, Value: string): Promise<void> => {
+    await calling('ssm:PutParameter', Name, () =>
+      client.send(new PutParameterCommand({ Name, Value, Type: 'String', Overwrite: true })),
+    );
+  };
+  const remove = async (Name: string): Promise<boolean> => {
+    try {
+      await calling('ssm:DeleteParameter', Name, () => client.send(new DeleteParameterCommand({ Name })));
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
+  };
+  return {
+    setParameter: (rack, key, value) => put(`${parameters}${rack}/${key}`, value),
+    unsetParameter: (rack, key) => remove(`${parameters}${rack}/${key}`),
+    register: (registration) =>
+      put(`${records}${registration.rack}/registration`, JSON.stringify(registration)),
+    forget: async (rack) => {
+      await remove(`${records}${rack}/record`);
+      await remove(`${records}${rack}/registration`);
+    },
+  };
+}

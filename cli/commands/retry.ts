@@ -1,0 +1,39 @@
+import { Command } from 'commander';
+import { requireRegistration } from '../rack/racks.ts';
+import { retryRollout } from '../retry.ts';
+import type { DeploymentOptions } from '../deployment.ts';
+import { openSource } from '../source.ts';
+import { findsDeployment, printJson, printText } from './common.ts';
+
+type Options = DeploymentOptions & { rack?: string; json?: boolean };
+
+const examples = `
+Example:
+  imds-rollout retry -r demo && imds-rollout watch -r demo
+
+Failed, RolledBack, Aborted and Refused are not tried again by themselves, since what decided them may still stand.`;
+
+/** Starts a rollout once more. */
+export function retryCommand(): Command {
+  return findsDeployment(
+    new Command('retry').option('-r, --rack <rack>', 'the rack (default: the only one there is)'),
+  )
+    .summary('start a rollout although the last one’s outcome was decided')
+    .description(
+      'Starts a rollout of what the parameters ask for now, although the outcome of the last one was decided.',
+    )
+    .option('--json', 'print JSON and nothing else')
+    .addHelpText('after', examples)
+    .action(retry);
+}
+
+async function retry(options: Options): Promise<void> {
+  const { rack, ports, deployment } = await openSource(options);
+  if (deployment !== undefined) await requireRegistration(deployment, rack);
+  const retried = await retryRollout(ports, rack);
+  if (options.json) printJson(retried);
+  else {
+    const after = retried.after === null ? '' : ` after ${retried.after}`;
+    printText(`Started ${retried.execution}${after}. Follow it: imds-rollout watch -r ${rack}`);
+  }
+}

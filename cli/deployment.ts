@@ -1,0 +1,90 @@
+/** The deployment in an account, found by its stack, with the credentials of whoever asks. */
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { EKSClient } from '@aws-sdk/client-eks';
+import { IAMClient } from '@aws-sdk/client-iam';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import { SSMClient } from '@aws-sdk/client-ssm';
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { awsClient, type AwsConnection } from '../adapters/aws-client.ts';
+import { calling } from '../adapters/aws-errors.ts';
+import { systemClock } from '../adapters/clock.ts';
+import { ec2Instances } from '../adapters/instances.ts';
+import { busNotices } from '../adapters/notices.ts';
+import { rolloutPorts } from '../adapters/rollout-ports.ts';
+import { NotFoundError } from '../rollout/errors.ts';
+import type { Ports } from '../rollout/ports.ts';
+import { createAccess, type Access } from './account/access.ts';
+import { createProgress, type Progress } from './account/progress.ts';
+import { connectObjects, type Objects } from './account/objects.ts';
+import { DEFAULT_STACK } from './default-stack.ts';
+import { readOutputs, type Outputs, type Place } from './account/outputs.ts';
+import { createStore, type Store } from './account/store.ts';
+
+export interface DeploymentOptions {
+  stack?: string;
+  region?: string;
+  profile?: string;
+}
+
+/** What commands work on. Everything is as the person may see it, not as the functions' roles may. */
+export interface Deployment extends Place {
+  outputs: Outputs;
+  ports: Ports;
+  store: Store;
+  access: Access;
+  progress: Progress;
+  /** Connects anew each time; commands do so once. Throws NotFoundError where there is no such cluster. */
+  objects(cluster: string): Promise<Objects>;
+  /** The ARN of who asks. */
+  identity(): Promise<string>;
+}
+
+export async function findDeployment({
+  stack = DEFAULT_STACK,
+  region,
+  profile,
+}: DeploymentOptions): Promise<Deployment> {
+  const connection: AwsConnection = {
+    ...(region !== undefined && { region }),
+    ...(profile !== undefined && { profile }),
+  };
+  const client = awsClient(connection);
+  const cloudFormation = new CloudFormationClient(client);
+  const place: Place = { stack, region: await cloudFormation.config.region() };
+  const outputs = await readOutputs(cloudFormation, place);
+  const { ParameterPrefix, RecordPrefix } = outputs;
+  const eks = new EKSClient(client);
+  const access = createAccess(eks, new IAMClient(client));
+  const settings = {
+    PARAMETER_PREFIX: ParameterPrefix,
+    RECORD_PREFIX: RecordPrefix,
+    STATE_MACHINE_ARN: outputs.StateMachineArn,
+    REPORT_BUCKET: outputs.ReportBucket,
+  };
+  return {
+    ...place,
+    outputs,
+    ports: {
+      ...rolloutPorts(settings, connection),
+      instances: ec2Instances(connection),
+      notices: busNotices(connection),
+    },
+    store: createStore(new SSMClient(client), ParameterPrefix, RecordPrefix),
+    access,
+    progress: createProgress(new SFNClient(client), outputs.StateMachineArn),
+    objects: async (cluster) => {
+      const facts = await access.cluster(cluster);
+      if (facts === undefined) throw new NotFoundError(`there is no cluster ${cluster} in ${place.region}`);
+      return connectObjects(facts, {
+        region: place.region,
+        credentials: eks.config.credentials,
+        clock: systemClock,
+      });
+    },
+    identity: () =>
+      calling('sts:GetCallerIdentity', 'these credentials', async () => {
+        const { Arn } = await new STSClient(client).send(new GetCallerIdentityCommand({}));
+        return Arn ?? 'unknown';
+      }),
+  };
+}
