@@ -1,0 +1,228 @@
+/** A deployment whose cluster is any API server, and whose account is in memory. */
+import { createCluster } from '../../adapters/cluster/cluster.ts';
+import type { ApiClient } from '../../adapters/cluster/api-client.ts';
+import type { Access, AccessEntry, ClusterFacts } from '../../cli/account/access.ts';
+import { createObjects } from '../../cli/account/objects.ts';
+import type { Deployment } from '../../cli/deployment.ts';
+import type { Mark, Say } from '../../cli/step.ts';
+import type { Instance } from '../../rollout/ec2.ts';
+import { NotFoundError } from '../../rollout/errors.ts';
+import type { Execution, Registration, StoredParameter } from '../../rollout/ports.ts';
+import { emptyRecord, type RolloutRecord } from '../../rollout/record.ts';
+
+export const NOW = new Date('2026-03-02T09:00:00.000Z');
+const clock = { now: () => NOW };
+
+export interface Account {
+  registrations: Registration[];
+  records: Map<string, RolloutRecord>;
+  parameters: StoredParameter[];
+  executions: Execution[];
+  reports: Map<string, string>;
+  instances: Instance[];
+  entries: Map<string, AccessEntry>;
+  /** undefined where the cluster is gone. */
+  facts: ClusterFacts | undefined;
+  rolesMadeAt: Date;
+  tokensEnforced: boolean;
+}
+
+const ROLE = 'arn:aws:iam::123456789012:role/';
+export const reader = `${ROLE}imds-rollout-PlanRole`;
+export const writer = `${ROLE}imds-rollout-ObserveRole`;
+
+export const newAccount = (): Account => ({
+  registrations: [],
+  records: new Map(),
+  parameters: [],
+  executions: [],
+  reports: new Map(),
+  instances: [],
+  entries: new Map(),
+  facts: {
+    name: 'demo',
+    status: 'ACTIVE',
+    version: '1.34',
+    authenticationMode: 'API_AND_CONFIG_MAP',
+    isPublic: true,
+    endpoint: 'https://127.0.0.1',
+    certificateAuthority: 'none',
+  },
+  rolesMadeAt: new Date('2026-01-01T00:00:00Z'),
+  tokensEnforced: false,
+});
+
+function accessOf(account: Account): Access {
+  return {
+    cluster: async (name) => (name === account.facts?.name ? account.facts : undefined),
+    entry: async (_cluster, role) => account.entries.get(role),
+    create: async (_cluster, role, groups) => {
+      account.entries.set(role, { groups, type: 'STANDARD', createdAt: NOW });
+    },
+    setGroups: async (_cluster, role, groups) => {
+      account.entries.set(role, { groups, type: 'STANDARD', createdAt: NOW });
+    },
+    remove: async (_cluster, role) => account.entries.delete(role),
+    roleMadeAt: async () => account.rolesMadeAt,
+  };
+}
+
+function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
+  return {
+    clock,
+    parameters: {
+      list: async () => account.parameters,
+      history: async () => [],
+    },
+    records: {
+      registrations: async () => [...account.registrations],
+      read: async (rack) => account.records.get(rack) ?? structuredClone(emptyRecord),
+      write: async (rack, record) => {
+        account.records.set(rack, record);
+      },
+    },
+    instances: {
+      find: async () => account.instances,
+      modifyMetadataOptions: () => Promise.reject(new NotFoundError('nobody modifies here')),
+      accountDefaults: async () => ({ httpTokensEnforced: account.tokensEnforced }),
+    },
+    clusters: { connect: async () => createCluster(api, clock) },
+    workflow: {
+      start: async (name) => {
+        account.executions.push({ name, startedAt: NOW.toISOString(), status: 'RUNNING' });
+        return 'started';
+      },
+      running: async () => account.executions.filter(({ status }) => status === 'RUNNING'),
+      describe: async (name) => account.executions.find((each) => each.name === name),
+    },
+    reports: {
+      put: async (key, body) => {
+        account.reports.set(key, body);
+      },
+      get: async (key) => account.reports.get(key),
+      list: async (prefix) => [...account.reports.keys()].filter((key) => key.startsWith(prefix)).sort(),
+    },
+    notices: { send: async () => undefined },
+  };
+}
+
+export function deploymentOf(account: Account, api: ApiClient): Deployment {
+  return {
+    stack: 'imds-rollout',
+    region: 'eu-west-1',
+    outputs: {
+      StateMachineArn: 'arn:aws:states:eu-west-1:123456789012:stateMachine:imds-rollout',
+      ReportBucket: 'reports',
+      ParameterPrefix: '/racks/',
+      RecordPrefix: '/imds-rollout/racks/',
+      Clusters: ['demo'],
+      ReadingRoles: [reader],
+      WritingRoles: [writer],
+    },
+    ports: portsOf(account, api),
+    store: {
+      setParameter: async () => undefined,
+      unsetParameter: async () => true,
+      register: async (registration) => {
+        account.registrations.push(registration);
+      },
+      forget: async (rack) => {
+        account.records.delete(rack);
+        account.registrations = account.registrations.filter((each) => each.rack !== rack);
+      },
+    },
+    access: accessOf(account),
+    progress: { of: async () => ({ state: 'Wait', waitsFor: 'b-1' }) },
+    objects: async () => createObjects(api),
+    identity: async () => 'arn:aws:iam::123456789012:user/somebody',
+  };
+}
+
+/** What was said, by mark. */
+export function listener(): { say: Say; said: [Mark, string][]; marks: () => string } {
+  const said: [Mark, string][] = [];
+  return {
+    say: (mark, what) => said.push([mark, what]),
+    said,
+    marks: () => [...new Set(said.map(([mark]) => mark))].sort().join(''),
+  };
+}
+
+/** An administrator's hands: a class, a pool of it, a node of the pool with its NodeClaim, a pod. */
+export function handsOn(api: ApiClient) {
+  const post = async (path: string, body: object): Promise<void> => {
+    await api({
+      verb: 'create',
+      resource: path,
+      method: 'POST',
+      path,
+      query: { fieldManager: 'terraform' },
+      body,
+    });
+  };
+  const nodeClassRef = (name: string) => ({ group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name });
+  return {
+    addClass: (name: string, metadataOptions: object) =>
+      post('/apis/karpenter.k8s.aws/v1/ec2nodeclasses', {
+        apiVersion: 'karpenter.k8s.aws/v1',
+        kind: 'EC2NodeClass',
+        metadata: { name },
+        spec: {
+          role: 'karpenter-nodes',
+          amiSelectorTerms: [{ alias: 'al2023@latest' }],
+          subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+          securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+          metadataOptions,
+        },
+      }),
+    addPool: (name: string, nodeClass: string, more: { kind?: string; labels?: object } = {}) =>
+      post('/apis/karpenter.sh/v1/nodepools', {
+        apiVersion: 'karpenter.sh/v1',
+        kind: 'NodePool',
+        metadata: { name },
+        spec: {
+          template: {
+            ...(more.labels !== undefined && { metadata: { labels: more.labels } }),
+            spec: {
+              nodeClassRef: {
+                ...nodeClassRef(nodeClass),
+                ...(more.kind !== undefined && { kind: more.kind }),
+              },
+              requirements: [],
+            },
+          },
+        },
+      }),
+    addNode: async (name: string, pool: string, annotations: Record<string, string> = {}) => {
+      const labels = { 'karpenter.sh/nodepool': pool };
+      const providerID = `aws:///eu-west-1a/i-${Buffer.from(name).toString('hex')}`;
+      await post('/api/v1/nodes', {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, labels, annotations },
+        spec: { providerID },
+      });
+      await post('/apis/karpenter.sh/v1/nodeclaims', {
+        apiVersion: 'karpenter.sh/v1',
+        kind: 'NodeClaim',
+        metadata: { name: `${name}-claim`, labels },
+        spec: { nodeClassRef: nodeClassRef(pool), requirements: [] },
+      });
+      await api({
+        verb: 'patch',
+        resource: 'nodeclaims/status',
+        method: 'PATCH',
+        path: `/apis/karpenter.sh/v1/nodeclaims/${name}-claim/status`,
+        contentType: 'application/merge-patch+json',
+        body: { status: { providerID, nodeName: name } },
+      });
+    },
+    addPod: (name: string, nodeName: string) =>
+      post('/api/v1/namespaces/default/pods', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace: 'default' },
+        spec: { nodeName, containers: [{ name: 'build', image: 'busybox' }] },
+      }),
+  };
+}
