@@ -39,7 +39,8 @@ const NOT_READY_LIMIT_MS = 10 * 60_000;
 
 const since = (now: Date, then: string | Date): number => now.getTime() - new Date(then).getTime();
 
-export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
+export function nextOf(before: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
+  const state = withUnknown(before, look);
   if (since(look.now, state.wholeLookAt) >= BLIND_LIMIT_MS) {
     return conclude(
       state,
@@ -53,6 +54,11 @@ export function nextOf(state: Rolling, look: Look, record: RolloutRecord): Rolli
     withWrong(state, look) ??
     whenCompliant(withCompliance(state, look), look, record)
   );
+}
+
+function withUnknown(state: Rolling, { counts, now }: Look): Rolling {
+  const { unknownSince, ...rest } = state;
+  return counts.unknown > 0 ? { ...rest, unknownSince: unknownSince ?? now.toISOString() } : rest;
 }
 
 const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Rolling => {
@@ -118,6 +124,14 @@ const neverSettled = (state: Rolling, look: Look): Concluding | undefined =>
     ? conclude(state, 'Failed', look.phase.why)
     : undefined;
 
+/** An instance that EC2 says nothing of, look after look, while it answers for others: it is never taken for right. */
+const neverKnown = (state: Rolling, look: Look): Concluding | undefined =>
+  isDrainOver(state, look) &&
+  state.unknownSince !== undefined &&
+  since(look.now, state.unknownSince) >= BLIND_LIMIT_MS
+    ? conclude(state, 'Failed', `still unknown at the drain time-out: ${few(look.unknown)}`)
+    : undefined;
+
 /** What is still wrong: at once under `immediate`, else by the policy when the deadline has passed. */
 function withWrong(state: Rolling, look: Look): Rolling | Concluding | undefined {
   if (look.wrong.length === 0) return undefined;
@@ -150,14 +164,21 @@ function isCompliant({ phase, counts, instancesKnown }: Look): boolean {
 
 function withCompliance(state: Rolling, look: Look): Rolling {
   const { compliantAt, ...rest } = state;
-  return isCompliant(look) ? { ...rest, compliantAt: compliantAt ?? look.now.toISOString() } : rest;
+  if (!isCompliant(look)) return rest;
+  const now = look.now.toISOString();
+  return {
+    ...rest,
+    compliantAt: compliantAt ?? now,
+    drainingSince: state.drainingSince ?? compliantAt ?? now,
+  };
 }
 
 function whenCompliant(state: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
-  const { compliantAt } = state;
-  if (compliantAt === undefined) {
+  const { compliantAt, drainingSince } = state;
+  if (compliantAt === undefined || drainingSince === undefined) {
     return (
       neverSettled(state, look) ??
+      neverKnown(state, look) ??
       again(
         state,
         look,
@@ -166,7 +187,7 @@ function whenCompliant(state: Rolling, look: Look, record: RolloutRecord): Rolli
       )
     );
   }
-  const drainLeft = state.policy.drainTimeout - since(look.now, compliantAt) / 1000;
+  const drainLeft = state.policy.drainTimeout - since(look.now, drainingSince) / 1000;
   if (look.left > 0 || look.unsettledCordons) return again(state, look, 'the table');
   const verifyLeft =
     record.takenOverAt === undefined ? 0 : LONGEST_FUNCTION_MS - since(look.now, record.takenOverAt);

@@ -56,6 +56,10 @@ export const rollingSchema = stepSchema.extend({
   /** The last look that read everything. */
   wholeLookAt: instant,
   compliantAt: instant.exactOptional(),
+  /** When it first was compliant: an instance that is unknown for one look does not prolong the drain. */
+  drainingSince: instant.exactOptional(),
+  /** Since when some instance has been unknown at every look. */
+  unknownSince: instant.exactOptional(),
   /** What is left of EC2's bucket for modifications, as of when. */
   bucket: z
     .strictObject({

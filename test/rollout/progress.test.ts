@@ -1,7 +1,7 @@
 /** What comes after a look. */
 import { describe, expect, it } from 'vitest';
 import { nextOf } from '../../rollout/progress.ts';
-import type { Rolling } from '../../rollout/state.ts';
+import type { Concluding, Rolling } from '../../rollout/state.ts';
 import { instant, record, rolling } from './given.ts';
 import { BEHIND, counts, look, next, notReady, type Policy } from './looks.ts';
 import type { Look } from '../../rollout/progress.ts';
@@ -75,6 +75,18 @@ describe('draining', () => {
       reason:
         'all 3 build instances are as desired; at the drain time-out these still ran Builds and stay held: a (app/b), c (app/d)',
     });
+  });
+
+  it('is not prolonged by an instance that is unknown for one look', () => {
+    const policy = { drainTimeout: 3600 };
+    const steps: Partial<Look>[] = [{ busy }, { busy, unknown: ['new'] }, { busy }, { busy }];
+    let state: Rolling | Concluding = rolling();
+    for (const [index, more] of steps.entries()) {
+      const seconds = 600 + 1200 * index;
+      if (state.next === 'look')
+        state = next(look(seconds, more), { policy, state: { ...state, wholeLookAt: instant(seconds) } });
+    }
+    expect(state).toMatchObject({ outcome: 'Succeeded', compliantAt: instant(3000) });
   });
 
   it('is not waited for with a time-out of 0', () => {
@@ -233,6 +245,28 @@ describe('what never settles', () => {
       outcome: 'Failed',
       reason: BEHIND.why,
     });
+  });
+});
+
+describe('an instance that stays unknown', () => {
+  const policy = { deadline: 3600, drainTimeout: 7200 };
+  const seen = (seconds: number, unknownSince: number): Rolling | Concluding =>
+    next(look(seconds, { unknown: ['a'] }), { policy, state: { unknownSince: instant(unknownSince) } });
+
+  it('is waited for until the drain time-out, and 30 minutes at least', () => {
+    expect(seen(10_799, 0).next).toBe('look');
+    expect(seen(10_800, 9_001).next).toBe('look');
+    expect(seen(10_800, 9_000)).toMatchObject({
+      outcome: 'Failed',
+      reason: 'still unknown at the drain time-out: a',
+    });
+  });
+
+  it('is counted from the first look without it', () => {
+    expect(next(look(700, { unknown: ['a'] }))).toMatchObject({ unknownSince: instant(700) });
+    expect(next(look(700, { wrong: ['b'] }), { state: { unknownSince: instant(60) } })).not.toHaveProperty(
+      'unknownSince',
+    );
   });
 });
 
