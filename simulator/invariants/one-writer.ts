@@ -34,6 +34,8 @@ export function oneWriter(truth: Truth): Rule {
     if (present?.execution === execution) return [];
     if (!writers.some((writer) => writer.execution === execution)) {
       if (present !== undefined && startOf(truth, execution) < startOf(truth, present.execution)) {
+        // Its very first change may be the one that was in flight.
+        if (now - present.firstAt <= inFlight && begunBefore(entry, present.firstAt)) return [];
         return [
           `${inWords(entry)} for execution ${execution} although the newer ${present.execution} has written`,
         ];
