@@ -14,7 +14,6 @@ const manifestSchema = z.looseObject({
     'RoleBinding',
     'ValidatingAdmissionPolicy',
     'ValidatingAdmissionPolicyBinding',
-    'ConfigMap',
     'Lease',
   ]),
   metadata: z.looseObject({
@@ -27,7 +26,7 @@ const manifestSchema = z.looseObject({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Of everything that registering a rack creates, so that it can be found again. */
-const LABELS = { 'app.kubernetes.io/managed-by': 'imds-rollout' };
+export const LABELS = { 'app.kubernetes.io/managed-by': 'imds-rollout' };
 
 function load(file: string, replaced: Record<string, string> = {}): Manifest[] {
   const text = readFileSync(new URL(`../../infra/kubernetes/${file}`, import.meta.url), 'utf8');
@@ -39,40 +38,23 @@ function load(file: string, replaced: Record<string, string> = {}): Manifest[] {
   });
 }
 
-/** The same for every rack of a cluster: what a write of the service may contain. */
-export const policyManifests = (): Manifest[] => load('admission-policy.yaml');
-
-/** The same for every rack of a cluster: what the service's groups may do. */
-export const rbacManifests = (): Manifest[] => load('rbac.yaml');
-
 export interface Names {
   nodePool: string;
   nodeClass: string;
 }
 
-/** The rack's own: its place in the ConfigMap that the policy reads, and the Lease of its class. */
-export function rackManifests({ nodePool, nodeClass }: Names): { config: Manifest; lease: Manifest } {
-  const [config, lease] = load('rack.yaml', { '<nodePool>': nodePool, '<nodeClass>': nodeClass });
-  if (config === undefined || lease === undefined) throw new Error('rack.yaml has two documents');
-  return { config, lease };
-}
-
-const listed = (manifest: Manifest | undefined, key: keyof Names): string[] => {
-  const data = manifest?.['data'] as Record<string, string> | undefined;
-  return (data?.[key] ?? '').split(',').filter((name) => name !== '');
-};
-
-/** The ConfigMap with the names of all racks of the cluster. */
-export function configOf(racks: readonly Names[]): Manifest {
+/** What a write of the service may contain, and whose pools and classes: one policy for all racks of a cluster. */
+export function policyManifests(racks: readonly Names[]): Manifest[] {
   const all = (key: keyof Names): string => [...new Set(racks.map((names) => names[key]))].sort().join(',');
-  return rackManifests({ nodePool: all('nodePool'), nodeClass: all('nodeClass') }).config;
+  return load('admission-policy.yaml', { '<nodePool>': all('nodePool'), '<nodeClass>': all('nodeClass') });
 }
 
-/** What a ConfigMap says. */
-export const namesIn = (config: Manifest | undefined): { nodePools: string[]; nodeClasses: string[] } => ({
-  nodePools: listed(config, 'nodePool'),
-  nodeClasses: listed(config, 'nodeClass'),
-});
+/** The same for every rack of a cluster: what the service's groups may do. */
+export const rbacManifests = (): Manifest[] => load('rbac.yaml');
+
+/** The rack's own. */
+export const leaseManifests = (nodeClass: string): Manifest[] =>
+  load('rack.yaml', { '<nodeClass>': nodeClass });
 
 export const nameOf = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`;
 

@@ -3,7 +3,7 @@ import { createTokens, type TokenSource } from '../../adapters/cluster/token.ts'
 import { createApiClient, type ApiClient } from '../../adapters/cluster/api-client.ts';
 import { NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { ClusterFacts } from './access.ts';
-import type { Manifest } from './manifests.ts';
+import { LABELS, type Manifest } from './manifests.ts';
 
 /** An object as the API server has it. */
 export interface Stored extends Manifest {
@@ -22,6 +22,8 @@ export interface Objects {
   replace(manifest: Manifest, options?: WriteOptions): Promise<Stored>;
   /** Only as it was read. False where it is gone already. */
   remove(stored: Stored): Promise<boolean>;
+  /** The Leases that registering racks made. */
+  leasesMade(): Promise<Stored[]>;
   /** Whether somebody of the groups may do it: RBAC's own answer. */
   mayDo(groups: string[], action: Action): Promise<boolean>;
   /** Any other question to the API server. */
@@ -100,6 +102,22 @@ export function createObjects(api: ApiClient): Objects {
         throw error;
       }
     },
+    leasesMade: async () => {
+      const metadata = { name: '', namespace: 'default' };
+      const { items } = (await api({
+        verb: 'list',
+        resource: PLURALS.Lease,
+        method: 'GET',
+        path: collectionOf({ ...LEASE, metadata }),
+        query: {
+          labelSelector: Object.entries(LABELS)
+            .map((label) => label.join('='))
+            .join(','),
+        },
+      })) as { items: Stored[] };
+      // Items of a list do not say what they are.
+      return items.map((item) => ({ ...item, ...LEASE }));
+    },
     mayDo: async (groups, { verb, group, resource, namespace }) => {
       const answer = (await api({
         verb: 'create',
@@ -129,9 +147,10 @@ const PLURALS: Record<Manifest['kind'], string> = {
   RoleBinding: 'rolebindings',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
-  ConfigMap: 'configmaps',
   Lease: 'leases',
 };
+
+const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
 const wordsFor = ({ kind, metadata }: Manifest) => ({ resource: PLURALS[kind], name: metadata.name });
 

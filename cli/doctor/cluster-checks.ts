@@ -3,10 +3,9 @@ import type { Registration } from '../../rollout/ports.ts';
 import type { ClusterFacts } from '../account/access.ts';
 import {
   compare,
-  configOf,
+  leaseManifests,
   nameOf,
   policyManifests,
-  rackManifests,
   rbacManifests,
   type Names,
 } from '../account/manifests.ts';
@@ -103,9 +102,10 @@ export const objectChecks = (
       : problem(missing.join('; '), again(registration));
   }),
   check('RBAC', () => manifestsFinding(objects, rbacManifests(), registration)),
-  check('admission policy', () => manifestsFinding(objects, policyManifests(), registration)),
-  check('ConfigMap', () => manifestsFinding(objects, [configOf([names, ...others])], registration)),
-  check('Lease', () => manifestsFinding(objects, [rackManifests(names).lease], registration)),
+  check('admission policy', () =>
+    manifestsFinding(objects, policyManifests([names, ...others]), registration),
+  ),
+  check('Lease', () => manifestsFinding(objects, leaseManifests(names.nodeClass), registration)),
 ];
 
 async function manifestsFinding(

@@ -4,10 +4,9 @@ import { ForbiddenError, InvalidError } from '../../rollout/errors.ts';
 import type { Registration } from '../../rollout/ports.ts';
 import type { ClusterFacts } from '../account/access.ts';
 import {
-  configOf,
   ensure,
+  leaseManifests,
   nameOf,
-  rackManifests,
   policyManifests,
   rbacManifests,
   type Names,
@@ -163,9 +162,12 @@ async function ensureObjects(
   dryRun: boolean,
   say: Say,
 ): Promise<void> {
-  const { lease } = rackManifests(names);
   // What keeps the service to its writes comes before what lets it write.
-  const manifests = [...policyManifests(), configOf([names, ...others]), lease, ...rbacManifests()];
+  const manifests = [
+    ...policyManifests([names, ...others]),
+    ...leaseManifests(names.nodeClass),
+    ...rbacManifests(),
+  ];
   for (const manifest of manifests) {
     const found = await ensure(objects, manifest, dryRun);
     say({ same: '=', absent: '+', different: '~' }[found] as '=' | '+' | '~', nameOf(manifest));

@@ -4,21 +4,13 @@
  */
 import { TransientError } from '../../rollout/errors.ts';
 import { readGround, type GroundRead } from '../../rollout/ground.ts';
-import { executionsOf } from '../../rollout/naming.ts';
+import { executionsOf, leaseName } from '../../rollout/naming.ts';
 import type { RolloutRecord } from '../../rollout/record.ts';
 import { releaseAll } from '../../rollout/tidy.ts';
 import { holderOf } from '../../rollout/turn.ts';
 import type { Lease } from '../../rollout/kubernetes.ts';
 import type { Registration } from '../../rollout/ports.ts';
-import {
-  configOf,
-  ensure,
-  nameOf,
-  namesIn,
-  policyManifests,
-  rackManifests,
-  rbacManifests,
-} from '../account/manifests.ts';
+import { ensure, leaseManifests, nameOf, policyManifests, rbacManifests } from '../account/manifests.ts';
 import type { Objects, Stored } from '../account/objects.ts';
 import type { Deployment } from '../deployment.ts';
 import { CommandFailure } from '../failure.ts';
@@ -94,21 +86,18 @@ async function cleanCluster(
   );
   await giveBack(deployment, read, { record, choice, dryRun, alone: sharing.length === 0 }, say);
   if (sharing.length > 0) {
-    const found = await ensure(objects, configOf(otherNames), dryRun);
-    say(
-      found === 'same' ? '=' : '~',
-      `ConfigMap imds-rollout: of rack ${sharing.map((each) => each.rack).join(', ')}`,
-    );
-    say(
-      '=',
-      `policy, RBAC and access entries: still needed by rack ${sharing.map((each) => each.rack).join(', ')}`,
-    );
+    const racks = sharing.map((each) => each.rack).join(', ');
+    for (const manifest of policyManifests(otherNames)) {
+      const found = await ensure(objects, manifest, dryRun);
+      say(found === 'same' ? '=' : '~', `${nameOf(manifest)}: of rack ${racks}`);
+    }
+    say('=', `RBAC and access entries: still needed by rack ${racks}`);
     return;
   }
   await removeEntries(access, rolesOf(outputs), { cluster, dryRun }, say);
   // What lets the service write goes before what keeps it to its writes, and bindings before what they bind.
-  const shared = [...rbacManifests().reverse(), ...policyManifests().reverse()];
-  for (const manifest of [...shared, configOf([])]) {
+  const shared = [...rbacManifests().reverse(), ...policyManifests([]).reverse()];
+  for (const manifest of shared) {
     await removeObject(objects, await objects.get(manifest), nameOf(manifest), dryRun, say);
   }
 }
@@ -137,14 +126,13 @@ async function leasesOf(
   otherClasses: readonly string[],
   objects: Objects,
 ): Promise<Stored[]> {
-  const config = await objects.get(configOf([]));
-  const classes = read.kind === 'found' ? [read.ground.nodeClass.metadata.name] : namesIn(config).nodeClasses;
-  const leases = await Promise.all(
-    classes
-      .filter((nodeClass) => !otherClasses.includes(nodeClass))
-      .map((nodeClass) => objects.get(rackManifests({ nodePool: '', nodeClass }).lease)),
-  );
-  return leases.filter((lease) => lease !== undefined);
+  if (read.kind === 'gone') {
+    const others = new Set(otherClasses.map(leaseName));
+    return (await objects.leasesMade()).filter(({ metadata }) => !others.has(metadata.name));
+  }
+  const manifests = leaseManifests(read.ground.nodeClass.metadata.name);
+  const found = await Promise.all(manifests.map((manifest) => objects.get(manifest)));
+  return found.filter((lease) => lease !== undefined);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCluster } from '../../adapters/cluster/cluster.ts';
 import type { ApiClient } from '../../adapters/cluster/api-client.ts';
-import { configOf, policyManifests, rackManifests, rbacManifests } from '../../cli/account/manifests.ts';
+import { leaseManifests, policyManifests, rbacManifests } from '../../cli/account/manifests.ts';
 import { createObjects } from '../../cli/account/objects.ts';
 import { addRack } from '../../cli/rack/add.ts';
 import { READ_GROUP, WRITE_GROUP } from '../../cli/rack/entries.ts';
@@ -30,15 +30,20 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
     const account = newAccount();
     const deployment = deploymentOf(account, api);
     const objects = createObjects(api);
-    const { config, lease } = rackManifests({ nodePool: 'build', nodeClass: 'build' });
-    const all = [...policyManifests(), ...rbacManifests(), config, lease];
+    const all = [...policyManifests([]), ...rbacManifests(), ...leaseManifests('build')];
     return {
       account,
       hands,
       deployment,
       objects,
       cluster: createCluster(api, clock),
-      config,
+      /** The pools and classes that the policy knows. */
+      known: async () => {
+        const [policy] = policyManifests([]);
+        const stored = policy && (await objects.get(policy));
+        const { variables } = stored?.['spec'] as { variables: { expression: string }[] };
+        return variables.slice(0, 2).map(({ expression }) => expression.split("'")[1]);
+      },
       /** Which of the objects there are. */
       there: async () => {
         const found = await Promise.all(all.map((manifest) => objects.get(manifest)));
@@ -116,18 +121,12 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
       await of.hands.addPool('other', 'other');
       await of.add();
       await of.add({ rack: 'second', nodePool: 'other' });
-      expect((await of.objects.get(of.config))?.['data']).toEqual({
-        nodePool: 'build,other',
-        nodeClass: 'build,other',
-      });
+      expect(await of.known()).toEqual(['build,other', 'build,other']);
       await of.remove();
       expect(of.account.registrations.map(({ rack }) => rack)).toEqual(['second']);
       expect(of.account.entries.size).toBe(2);
       expect(await of.there()).toEqual(of.all.filter((object) => object !== 'Lease imds-rollout-build'));
-      expect((await of.objects.get(configOf([])))?.['data']).toEqual({
-        nodePool: 'other',
-        nodeClass: 'other',
-      });
+      expect(await of.known()).toEqual(['other', 'other']);
       await of.remove(undefined, { rack: 'second' });
       expect(await of.there()).toEqual([]);
       expect([of.account.registrations, of.account.entries.size]).toEqual([[], 0]);

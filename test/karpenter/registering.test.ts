@@ -1,6 +1,6 @@
 /** Registering and removing racks on a real API server: defaults, dry runs and managedFields are its own. */
 import { inject } from 'vitest';
-import { configOf, policyManifests, rackManifests, rbacManifests } from '../../cli/account/manifests.ts';
+import { leaseManifests, policyManifests, rbacManifests } from '../../cli/account/manifests.ts';
 import { createObjects } from '../../cli/account/objects.ts';
 import { describeRegistering } from '../cli/registering.ts';
 import { clientOf } from './control-plane.ts';
@@ -15,24 +15,19 @@ const collections = [
 
 describeRegistering('a real API server', async () => {
   const api = clientOf(inject('controlPlane'), 'admin');
-  return {
-    api,
-    async [Symbol.asyncDispose]() {
-      for (const path of collections) {
-        await api({
-          verb: 'delete',
-          resource: path,
-          method: 'DELETE',
-          path,
-          query: { gracePeriodSeconds: '0' },
-        });
-      }
-      const objects = createObjects(api);
-      const leases = ['build', 'other'].map((nodeClass) => rackManifests({ nodePool: '', nodeClass }).lease);
-      for (const manifest of [...rbacManifests(), ...policyManifests(), configOf([]), ...leases]) {
-        const stored = await objects.get(manifest);
-        if (stored !== undefined) await objects.remove(stored);
-      }
-    },
+  const clean = async (): Promise<void> => {
+    for (const path of collections) {
+      const query = { gracePeriodSeconds: '0' };
+      await api({ verb: 'delete', resource: path, method: 'DELETE', path, query });
+    }
+    const objects = createObjects(api);
+    const leases = ['build', 'other'].flatMap(leaseManifests);
+    for (const manifest of [...rbacManifests(), ...policyManifests([]), ...leases]) {
+      const stored = await objects.get(manifest);
+      if (stored !== undefined) await objects.remove(stored);
+    }
   };
+  // Other files leave theirs.
+  await clean();
+  return { api, [Symbol.asyncDispose]: clean };
 });
