@@ -26,23 +26,27 @@ export interface GuardPorts {
   records: Records;
 }
 
-/** Guards the writes of one step of a rollout. Before each the Lease is read; the parameters when 5 s have passed. */
+/**
+ * Guards the writes of one step of a rollout. Before each the Lease is read, and the parameters when 5 s have passed
+ * since `askedAt`, when the step itself read them, or since they were read last.
+ */
 export function createGuard(
   ports: GuardPorts,
   ground: Ground,
   rollout: { rack: string; execution: string; generation: string },
+  askedAt: number,
 ): Guard {
-  let askedAt = Number.NEGATIVE_INFINITY;
+  let readAt = askedAt;
   const checkAsk = async (): Promise<void> => {
     const now = ports.clock.now().getTime();
-    if (now - askedAt < ASK_AGE_MS) return;
+    if (now - readAt < ASK_AGE_MS) return;
     const [parameters, record] = await Promise.all([
       ports.parameters.list(rollout.rack),
       ports.records.read(rollout.rack),
     ]);
     const asked = askedNow(rollout.generation, parameters, record, ground.nodeClass);
     if (asked.kind === 'other' || asked.kind === 'withdrawn') throw new TurnLost(asked.why);
-    askedAt = now;
+    readAt = now;
   };
   const check = async (): Promise<void> => {
     await checkAsk();

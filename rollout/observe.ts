@@ -31,6 +31,8 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const now = ports.clock.now();
   const phase = phaseOf(fleet, record, now);
   const wanted = wantedOf(state, fleet, phase, now);
+  // Where nothing is to be written no write would find out that the turn is over, and this look may be the last one.
+  await guard.check();
   const kept = await keep(ports, guard, duePatches(wanted, state.execution, now));
   const events = await ground.cluster.list('Event');
   await writeJournal(ports, state, 'observe', [

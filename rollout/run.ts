@@ -36,6 +36,7 @@ export async function runStep(
   if (read.kind === 'gone') return conclude(state, 'Withdrawn', read.why);
   if (read.refusal !== undefined) return conclude(state, 'Failed', read.refusal);
   const { ground } = read;
+  const askedAt = ports.clock.now().getTime();
   const [parameters, record] = await Promise.all([
     ports.parameters.list(state.rack),
     ports.records.read(state.rack),
@@ -43,7 +44,7 @@ export async function runStep(
   const asked = askedNow(state.generation, parameters, record, ground.nodeClass);
   if (asked.kind === 'withdrawn') return conclude(state, 'Withdrawn', asked.why);
   if (asked.kind === 'other') return supersede(ports, state, asked.why);
-  const guard = createGuard(ports, ground, state);
+  const guard = createGuard(ports, ground, state, askedAt);
   try {
     return await step({
       state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state,

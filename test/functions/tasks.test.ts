@@ -1,6 +1,7 @@
 /** The tasks of the workflow, as Lambda calls them: what they take, what they refuse, and that twice equals once. */
 import { describe, expect, it } from 'vitest';
 import type { Concluding, Rolling, State } from '../../rollout/state.ts';
+import { takeTurn } from '../../rollout/turn.ts';
 import { rolling } from '../rollout/given.ts';
 import { onRack, RACK, writesOf, type Rack } from './rack.ts';
 
@@ -106,6 +107,28 @@ describe('each task, run twice with the same event, writes nothing the second ti
         httpTokens: 'optional',
         httpPutResponseHopLimit: 3,
       });
+    }));
+});
+
+describe('a look that has nothing to write', () => {
+  it('finds out too that its turn is over', () =>
+    onRack(RACK, async (rack) => {
+      const looking = await until(
+        rack,
+        await plan(rack),
+        (state) => state.next === 'look' && state.counts?.buildsOnHeldNodes === 1 && state.looks > 10,
+      );
+      const { ports } = rack.world.account;
+      const [registration] = await ports.records.registrations();
+      const cluster = await ports.clusters.connect(registration?.cluster ?? '');
+      const startedAt = ports.clock.now().toISOString();
+      await takeTurn(ports, cluster, 'build', { execution: 'demo-2', startedAt, generation: 'other' });
+      rack.calls();
+      expect(await rack.task('observe', looking)).toMatchObject({
+        outcome: 'Superseded',
+        reason: expect.stringContaining('demo-2') as string,
+      });
+      expect(writesOf(rack.calls())).toEqual([expect.stringContaining('states:StartExecution')]);
     }));
 });
 
