@@ -5,6 +5,7 @@ import { NOTHING } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep } from './keep.ts';
 import type { Event } from './kubernetes.ts';
+import { launchFailure } from './launch.ts';
 import { classOptions, inWords, mismatches } from './options.ts';
 import { phaseOf, type Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
@@ -167,18 +168,4 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Se
     busy: busy.map(({ name, builds }) => `${name} (${few(builds, 2)})`),
     launchFailure: launchFailure(fleet),
   };
-}
-
-/** What CreateFleet says when template, authorisation or metadata are at fault; never lack of capacity. */
-const TELLING =
-  /launch ?template|UnauthorizedOperation|not authorized|AccessDenied|metadata ?options|HttpTokens/i;
-
-function launchFailure(fleet: Fleet): string | undefined {
-  for (const { claim, name } of fleet.nodes) {
-    const launched = claim?.status?.conditions?.find(({ type }) => type === 'Launched');
-    if (launched !== undefined && launched.status !== 'True' && TELLING.test(launched.message ?? '')) {
-      return `NodeClaim ${name} cannot be launched: ${launched.message ?? ''}`;
-    }
-  }
-  return undefined;
 }
