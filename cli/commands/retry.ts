@@ -1,6 +1,10 @@
 import { Command } from 'commander';
+import { SETTLE_SECONDS } from '../../rollout/naming.ts';
+import { retryRollout, StillRunning, type Retried } from '../../rollout/retry.ts';
+import { NameTaken } from '../../rollout/start.ts';
+import type { Ports } from '../../rollout/ports.ts';
+import { CommandFailure } from '../failure.ts';
 import { requireRegistration } from '../rack/racks.ts';
-import { retryRollout } from '../retry.ts';
 import type { DeploymentOptions } from '../deployment.ts';
 import { openSource } from '../source.ts';
 import { findsDeployment, printJson, printText } from './common.ts';
@@ -30,10 +34,22 @@ export function retryCommand(): Command {
 async function retry(options: Options): Promise<void> {
   const { rack, ports, deployment } = await openSource(options);
   if (deployment !== undefined) await requireRegistration(deployment, rack);
-  const retried = await retryRollout(ports, rack);
+  const retried = await retryOrSay(ports, rack);
   if (options.json) printJson(retried);
   else {
     const after = retried.after === null ? '' : ` after ${retried.after}`;
     printText(`Started ${retried.execution}${after}. Follow it: imds-rollout watch -r ${rack}`);
+  }
+}
+
+async function retryOrSay(ports: Ports, rack: string): Promise<Retried> {
+  try {
+    return await retryRollout(ports, rack);
+  } catch (error) {
+    if (error instanceof StillRunning)
+      throw new CommandFailure(`${error.message}\nFollow it: imds-rollout watch -r ${rack}`);
+    if (error instanceof NameTaken)
+      throw new CommandFailure(`${error.message}\nTry again in ${String(SETTLE_SECONDS)} seconds`);
+    throw error;
   }
 }

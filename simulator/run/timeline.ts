@@ -1,19 +1,30 @@
 /** Plays a scenario's timeline: what people and accidents do, each at its moment. */
 import { NotFoundError, RolloutError } from '../../rollout/errors.ts';
+import { retryRollout } from '../../rollout/retry.ts';
 import type { CommandName } from '../scenario/names.ts';
 import type { ScenarioAction } from '../scenario/scenario.ts';
 import type { EventFate } from '../account/event-bus.ts';
 import { buildOf, type World } from './world.ts';
 
 /** Steers a rollout as the command line does, on the ports of the world. */
-export type CommandHook = (command: CommandName, world: World) => void;
+export type CommandHook = (command: CommandName, world: World) => Promise<void>;
+
+/** What the product has of them. A refusal is met with a shrug, as at a terminal. */
+const productCommands: CommandHook = async (command, { account, scenario }) => {
+  if (command !== 'retry') return;
+  try {
+    await retryRollout(account.ports, scenario.rack);
+  } catch (error) {
+    if (!(error instanceof RolloutError)) throw error;
+  }
+};
 
 export interface Timeline {
   /** Whether every entry has been played. */
   played(): boolean;
 }
 
-export function startTimeline(world: World, commands: CommandHook | undefined): Timeline {
+export function startTimeline(world: World, commands: CommandHook = productCommands): Timeline {
   const { clock, scenario } = world;
   let left = scenario.timeline.length;
   /** Waits for the next set or unset. */
@@ -52,7 +63,7 @@ export function startTimeline(world: World, commands: CommandHook | undefined): 
         account.ec2.modifyByHand(instanceOf(world, action.node), action.options);
         break;
       case 'command':
-        commands?.(action.command, world);
+        void commands(action.command, world);
         break;
       case 'stopExecution':
         stopLast(world);

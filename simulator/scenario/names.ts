@@ -19,7 +19,7 @@ export const commandNames = ['pause', 'resume', 'abort', 'retry', 'approve', 're
 export type CommandName = (typeof commandNames)[number];
 
 /** Those that the product has: a timeline cannot play the others. */
-export const availableCommands: readonly CommandName[] = [];
+export const availableCommands: readonly CommandName[] = ['retry'];
 
 const kinds = [
   'EC2NodeClass',

@@ -146,7 +146,7 @@ describe('report', () => {
   it('says where there is none', () => {
     expect(ask('report', '--at', '30s')).toMatchObject({
       status: 1,
-      stderr: 'there is no report of rack demo at that moment\n',
+      stderr: 'there is no report of rack demo\n',
     });
     expect(ask('report', '--execution', 'demo-1').stderr).toMatch(
       /^there is no report of demo-1; there is demo-\d+\n$/,
@@ -155,19 +155,15 @@ describe('report', () => {
 });
 
 describe('every question', () => {
-  it.each([
-    'params list',
-    'params get imds_http_tokens',
-    'params set imds_http_tokens=optional',
-    'params unset imds_http_tokens',
-    'plan',
-    'status',
-    'report',
-  ])('without a scenario: %s', (words) => {
-    expect(command(words.split(' '))).toEqual({
+  it('is about a scenario or about an account', () => {
+    expect(ask('status', '--region', 'eu-west-1')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: 'working against an account is not available yet: give --scenario FILE\n',
+      stderr: '--region is about an account, --scenario about a file: give one of the two\n',
+    });
+    expect(command(['plan', '--at', '5m'])).toMatchObject({
+      status: 1,
+      stderr: '--at is about a moment of a scenario: give --scenario FILE with it\n',
     });
   });
 

@@ -180,8 +180,8 @@ describe('what is wrong with a scenario', () => {
       '3:21: timeline[0].editClass: changes nothing: give at least one of httpTokens, httpPutResponseHopLimit, httpEndpoint',
     ],
     [
-      'timeline: [{at: 1m, command: retry}]',
-      '3:21: timeline[0].command: retry is not available yet: no command can be played so far',
+      'timeline: [{at: 1m, command: pause}]',
+      '3:21: timeline[0].command: pause is not available yet: retry can be played so far',
     ],
     [
       'timeline: [{at: 1m}]',
