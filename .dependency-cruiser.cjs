@@ -32,11 +32,7 @@ module.exports = {
       comment: 'The domain works on ports; it knows no cloud, no cluster, no disk and no clock of its own.',
       from: { path: '^rollout/' },
       to: {
-        pathNot: [
-          '^rollout/',
-          '^node_modules/(zod|fastest-levenshtein|p-map)/',
-          '^(node:)?crypto$',
-        ],
+        pathNot: ['^rollout/', '^node_modules/(zod|fastest-levenshtein|p-map)/', '^(node:)?crypto$'],
       },
     },
     {

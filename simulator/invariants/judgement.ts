@@ -52,7 +52,8 @@ export function isProtected(object: Node | NodeClaim): boolean {
 /** Protected by a hold of ours, and not by an annotation that was there before it, which is somebody else's. */
 export function isProtectedByUs(object: Node | NodeClaim): boolean {
   return (
-    isProtected(object) && !(object.metadata.annotations?.[holdAnnotation] ?? '').includes('"doNotDisrupt":"true"')
+    isProtected(object) &&
+    !(object.metadata.annotations?.[holdAnnotation] ?? '').includes('"doNotDisrupt":"true"')
   );
 }
 
