@@ -3,7 +3,7 @@ import { closeRollout, type ClosePorts } from './close.ts';
 import type { Concluding, Rolling, State } from './state.ts';
 
 /** What a Catch adds: the error's name, and its message as Lambda gives it; a time-out has none. */
-export interface Caught {
+interface Caught {
   Error: string;
   Cause?: string;
 }

@@ -24,7 +24,7 @@ export interface Policy {
 }
 
 /** Where the value of an option comes from. */
-export type Sources = Partial<Record<keyof Options, Key>>;
+type Sources = Partial<Record<keyof Options, Key>>;
 
 export type Decision =
   | { kind: 'refused'; refusals: string[] }

@@ -7,7 +7,7 @@ import { optionsSchema } from './record.ts';
 const instant = z.iso.datetime();
 const metadataSchema = z.record(z.string(), z.union([z.string(), z.number()]));
 
-export const plannedNodeSchema = z.strictObject({
+const plannedNodeSchema = z.strictObject({
   node: z.string(),
   instanceId: z.string().nullable(),
   before: metadataSchema.nullable(),
@@ -44,6 +44,7 @@ const entrySchema = z.discriminatedUnion('what', [
     cordoned: z.boolean(),
     why: z.string(),
   }),
+  z.strictObject({ what: z.literal('allProtected'), at: instant, nodes: z.array(z.string()) }),
   z.strictObject({
     what: z.literal('patched'),
     at: instant,

@@ -87,7 +87,7 @@ export interface EC2NodeClass {
   status?: { conditions?: Condition[]; [other: string]: unknown };
 }
 
-export interface NodeClassReference {
+interface NodeClassReference {
   group: string;
   kind: string;
   name: string;
@@ -220,4 +220,4 @@ export type WrittenKind = 'EC2NodeClass' | 'NodeClaim' | 'Node' | 'Lease';
 export interface MergePatch {
   [key: string]: MergePatchValue;
 }
-export type MergePatchValue = string | number | boolean | null | MergePatchValue[] | MergePatch;
+type MergePatchValue = string | number | boolean | null | MergePatchValue[] | MergePatch;

@@ -45,7 +45,7 @@ function whole(low: number, high: number): (text: string) => Read<number> {
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Seconds of `90s`, `15m`, `2h` or `1d`; undefined for any other text. */
-export function durationSeconds(text: string): number | undefined {
+function durationSeconds(text: string): number | undefined {
   const [, digits, unit] = /^(0|[1-9]\d*)([smhd])$/.exec(text) ?? [];
   const size = unit === undefined ? undefined : SECONDS[unit];
   return digits === undefined || size === undefined ? undefined : Number(digits) * size;

@@ -233,7 +233,7 @@ export function foreignOwners(nodeClass: EC2NodeClass): Record<string, string[]>
 }
 
 /** Whether a managedFields entry's tree contains spec.metadataOptions.<option>. */
-export function ownsOption(fieldsV1: Record<string, unknown>, option: string): boolean {
+function ownsOption(fieldsV1: Record<string, unknown>, option: string): boolean {
   const path = ['f:spec', 'f:metadataOptions', `f:${option}`];
   let at: unknown = fieldsV1;
   for (const key of path) {

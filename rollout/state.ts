@@ -10,7 +10,7 @@ const instant = z.iso.datetime();
 /** How soon after the patch the class is looked at, and until it is Ready again and again. */
 export const READY_LOOK_SECONDS = 5;
 
-export const policySchema = z.strictObject({
+const policySchema = z.strictObject({
   strategy: z.enum(['graceful', 'karpenter', 'immediate']),
   deadline: z.number(),
   stragglers: z.enum(['modify', 'wait', 'fail']),
@@ -20,7 +20,7 @@ export const policySchema = z.strictObject({
   buildSelector: z.string().exactOptional(),
 });
 
-export const countsSchema = z.strictObject({
+const countsSchema = z.strictObject({
   right: z.int(),
   wrong: z.int(),
   unknown: z.int(),

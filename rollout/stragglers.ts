@@ -32,7 +32,7 @@ export const modifyStragglersStep = (ports: StragglerPorts, state: Rolling): Pro
   runStep(ports, state, (running) => modifyStragglers(ports, running));
 
 /** An instance that is wrong by its values, not merely pending, and whose endpoint is on. */
-export const isStraggler = (target: Options, instance: Instance | undefined): instance is Instance =>
+const isStraggler = (target: Options, instance: Instance | undefined): instance is Instance =>
   judge(target, instance) === 'wrong' &&
   instance?.state !== 'shutting-down' &&
   mismatches(target, instance?.metadataOptions ?? {}).length > 0;

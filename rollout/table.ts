@@ -11,7 +11,7 @@ import type { Options } from './record.ts';
 export const CORDON_AGE_SECONDS = 10;
 
 /** A Build that waited so long waits because of our cordons; it is given up by its owner at 10 minutes. */
-export const STARVING_SECONDS = 4 * 60;
+const STARVING_SECONDS = 4 * 60;
 
 export interface Wanted {
   node: BuildNode;
