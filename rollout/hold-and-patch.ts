@@ -25,8 +25,14 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   if (turn.kind === 'newer')
     return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
   if (turn.kind === 'same') return conclude(state, 'NothingToDo', `already rolled out by ${turn.holder}`);
-  const record = remember(running, ports.clock.now().toISOString(), turn.kind === 'taken');
-  await writeRecord(ports, state.rack, running.record, record);
+  // Read again: until the turn was taken the record was somebody else's to write.
+  const before = await ports.records.read(state.rack);
+  const record = remember(
+    { ...running, record: before },
+    ports.clock.now().toISOString(),
+    turn.kind === 'taken',
+  );
+  await writeRecord(ports, state.rack, before, record);
 
   const holds = await protectAll(ports, running, 'before the class is patched');
   await writeJournal(ports, state, 'hold', holds.entries);
@@ -40,8 +46,18 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   if (state.policy.strategy === 'immediate' && state.modifiedAll !== true && state.takingBack === undefined) {
     return { ...state, next: 'modify-stragglers', lookAgainIn: 0 };
   }
+  await writeProof(ports, state, holds.nodes);
   return patchClass(ports, { ...running, record });
 }
+
+/** That everything was protected when the class was patched, also by a call whose own page was lost. */
+const writeProof = (ports: PatchPorts, state: Rolling, nodes: string[]): Promise<void> =>
+  writeJournal(
+    ports,
+    state,
+    'protected',
+    nodes.length > 0 ? [{ what: 'allProtected', at: ports.clock.now().toISOString(), nodes }] : [],
+  );
 
 /** A rollout that takes back does so through its own task, which the console shows. */
 const again = (state: Rolling): Rolling['next'] =>
@@ -90,11 +106,16 @@ const canonical = (record: RolloutRecord): string =>
   JSON.stringify(Object.entries(record).sort(([a], [b]) => a.localeCompare(b)));
 
 /** Protects every build node, idle ones too, and the NodeClaims that have none yet. Cordons of ours are lifted. */
-async function protectAll(ports: PatchPorts, { state, ground, guard }: Running, why: string): Promise<Kept> {
-  if (state.policy.strategy === 'karpenter') return { entries: [], left: 0 };
+async function protectAll(
+  ports: PatchPorts,
+  { state, ground, guard }: Running,
+  why: string,
+): Promise<Kept & { nodes: string[] }> {
+  if (state.policy.strategy === 'karpenter') return { entries: [], left: 0, nodes: [] };
   const nodes = (await readNodes(ground)).filter(({ leaving }) => !leaving);
   const wanted = nodes.map((node) => ({ node, want: PROTECT, why }));
-  return keep(ports, guard, duePatches(wanted, state.execution, ports.clock.now()));
+  const kept = await keep(ports, guard, duePatches(wanted, state.execution, ports.clock.now()));
+  return { ...kept, nodes: nodes.map(({ name }) => name) };
 }
 
 async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {

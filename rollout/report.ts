@@ -275,6 +275,8 @@ function inWords(entry: Entry): string {
         .join(' and ');
       return `${entry.node} ${holds === '' ? 'released' : holds}: ${entry.why}`;
     }
+    case 'allProtected':
+      return `all ${String(entry.nodes.length)} build nodes were found protected`;
     case 'patched':
       return `EC2NodeClass ${entry.class} patched: ${entry.why}`;
     case 'modified':

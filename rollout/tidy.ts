@@ -165,7 +165,8 @@ function judgedTarget(outcome: Outcome, target: Options, nodeClass: Ground['node
 async function heldByEvidence(ports: Pick<Ports, 'reports'>, ending: Concluding): Promise<Tidied['held']> {
   const held = new Set<string>();
   for (const entry of await readJournal(ports, ending)) {
-    if (entry.what === 'hold' && (entry.protected || entry.cordoned)) held.add(entry.node);
+    if (entry.what === 'allProtected') for (const node of entry.nodes) held.add(node);
+    else if (entry.what === 'hold' && (entry.protected || entry.cordoned)) held.add(entry.node);
     else if (entry.what === 'hold' || entry.what === 'left') held.delete(entry.node);
   }
   return [...held].map((node) => ({ node, why: 'the cluster, which does not answer' }));

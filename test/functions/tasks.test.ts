@@ -1,6 +1,7 @@
 /** The tasks of the workflow, as Lambda calls them: what they take, what they refuse, and that twice equals once. */
 import { describe, expect, it } from 'vitest';
 import type { Concluding, Rolling, State } from '../../rollout/state.ts';
+import { holdOn } from '../../rollout/hold.ts';
 import { takeTurn } from '../../rollout/turn.ts';
 import { rolling } from '../rollout/given.ts';
 import { onRack, RACK, writesOf, type Rack } from './rack.ts';
@@ -107,6 +108,54 @@ describe('each task, run twice with the same event, writes nothing the second ti
         httpTokens: 'optional',
         httpPutResponseHopLimit: 3,
       });
+    }));
+});
+
+describe('holding and patching', () => {
+  it('names what it holds where the cluster does not answer, though the page about the holds was lost', () =>
+    onRack(
+      `${RACK}faults:
+  - { api: "s3:PutObject", error: ServiceUnavailable, from: 10s, for: 20s }
+  - { api: "kubernetes:*", error: ServiceUnavailable, from: 10m }
+`,
+      async (rack) => {
+        const planned = await plan(rack);
+        await rack.pass(15);
+        await expect(rack.task('hold-and-patch', planned)).rejects.toThrow();
+        expect(rack.world.cluster.objects('Node').filter((node) => holdOn(node))).toHaveLength(2);
+        await rack.pass(30);
+        expect(await rack.task('hold-and-patch', planned)).toMatchObject({ next: 'look' });
+        await rack.pass(600);
+        const error = { Error: 'TransientError', Cause: '{"errorMessage":"no answer"}' };
+        expect(await rack.task('conclude', { ...planned, error })).toMatchObject({
+          outcome: 'Failed',
+          reason: expect.stringMatching(/busy, idle|idle, busy/) as string,
+        });
+      },
+    ));
+
+  it('goes on from the record as the other one left it', () =>
+    onRack(RACK, async (rack) => {
+      const { records } = rack.world.account.ports;
+      const planned = await plan(rack);
+      const last = {
+        outcome: 'Succeeded',
+        reason: 'all is well',
+        execution: 'demo-0',
+        endedAt: '2026-03-02T09:00:00.000Z',
+        parameters: {},
+      } as const;
+      const read = records.read.bind(records);
+      let reads = 0;
+      records.read = async (name) => {
+        const record = await read(name);
+        reads += 1;
+        // The other one concludes between this step's first look and its turn.
+        if (reads === 1) await records.write(name, { ...record, last });
+        return record;
+      };
+      await rack.task('hold-and-patch', planned);
+      expect(await read('demo')).toMatchObject({ last, holdsMayExist: true });
     }));
 });
 
