@@ -40,6 +40,15 @@ describe("EKS's token", () => {
     });
   });
 
+  it('has the signature that the AWS CLI gives', async () => {
+    // `aws eks get-token --cluster-name demo --region eu-west-1` of awscli 1.46.3, with these credentials.
+    const clock = at('2026-11-30T17:41:43Z');
+    const token = await createTokens({ region: 'eu-west-1', credentials, clock }, 'demo')();
+    expect(decoded(token).searchParams.get('X-Amz-Signature')).toBe(
+      '1892ad79a8b177ae839e718d40a50aae698299466c624acfdfbef3b9384c30f7',
+    );
+  });
+
   it('depends on the cluster: a token for one is none for another', async () => {
     const source = { region: 'eu-west-1', credentials, clock: at('2026-03-02T09:00:00Z') };
     const signatures = await Promise.all(
