@@ -90,6 +90,12 @@ test('the bucket empties, refills at its rate, and strangers take their share of
 
 test('an account that enforces tokens refuses optional, at launch too', async () => {
   await inWorld({ ec2: { httpTokensEnforced: true } }, async (world) => {
+    // Instances that are older than the enforcement keep what they have.
+    const older = launch(world);
+    world.account.ec2.begin();
+    expect(await find(world)).toMatchObject([
+      { instanceId: older, metadataOptions: { httpTokens: 'optional' } },
+    ]);
     const id = launch(world, strict);
     const error = await world.account.ports.instances
       .modifyMetadataOptions(id, loose)
