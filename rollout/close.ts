@@ -7,7 +7,7 @@ import { reportKey } from './naming.ts';
 import { isKey } from './parameters.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
-import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
+import { lastPatchOf, REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { authoredKeys, makeReport, type Report } from './report.ts';
 import { reportHtml } from './report-html.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
@@ -101,12 +101,10 @@ async function readGroundOrNothing(
 
 function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
   if (fleet?.instancesKnown !== true) return false;
-  const patchedAt = ending.unlessCompliant?.patchedAt;
+  const patchedAt = lastPatchOf(ending.unlessCompliant ?? {});
   return fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
-    .map((node) =>
-      verdictOf(node, ending.target ?? {}, patchedAt === undefined ? undefined : new Date(patchedAt)),
-    )
+    .map((node) => verdictOf(node, ending.target ?? {}, patchedAt))
     .every((verdict) => verdict !== 'wrong' && verdict !== 'unknown');
 }
 
@@ -202,10 +200,11 @@ function remembered(
   report: { key: string; sha256: string },
   now: Date,
 ): RolloutRecord {
-  const { patchedAt, hashBefore, prior, takingBack, baseline, ...rest } = record;
+  const { patchedAt, lastPatchAt, hashBefore, prior, takingBack, baseline, ...rest } = record;
   const over = ending.outcome === 'Succeeded' || ending.outcome === 'RolledBack';
   const underway = {
     ...(patchedAt !== undefined && { patchedAt }),
+    ...(lastPatchAt !== undefined && { lastPatchAt }),
     ...(hashBefore !== undefined && { hashBefore }),
     ...(prior !== undefined && { prior }),
     ...(takingBack !== undefined && { takingBack }),

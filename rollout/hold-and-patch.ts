@@ -70,9 +70,10 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
   if (state.takingBack !== undefined) {
     return { ...record, ...always, takingBack: record.takingBack ?? { since: now, why: state.takingBack } };
   }
-  const { patchedAt, hashBefore, prior } = record;
+  const { patchedAt, lastPatchAt, hashBefore, prior } = record;
   const sameGoesOn = {
     ...(patchedAt !== undefined && { patchedAt }),
+    ...(lastPatchAt !== undefined && { lastPatchAt }),
     ...(hashBefore !== undefined && { hashBefore }),
     ...(prior !== undefined && { prior }),
   };
@@ -130,14 +131,21 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const { hashBefore: _, ...rest } = record;
   const hash = nodeClass.metadata.annotations?.[NODECLASS_HASH];
   const remembered: RolloutRecord = changes
-    ? { ...rest, patchedAt, prior: record.prior ?? before, ...(hash !== undefined && { hashBefore: hash }) }
+    ? {
+        ...rest,
+        patchedAt,
+        lastPatchAt: now,
+        prior: record.prior ?? before,
+        ...(hash !== undefined && { hashBefore: hash }),
+      }
     : { ...record, patchedAt };
   await writeRecord(ports, state.rack, record, remembered);
   if (changes) await writeClass(ports, running, before);
   // NodeClaims that came since everything was protected may be of the class of before.
   const late = await protectAll(ports, running, 'came while the class was patched');
   await writeJournal(ports, state, 'protect', late.entries);
-  return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt };
+  const { lastPatchAt = patchedAt } = remembered;
+  return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt, lastPatchAt };
 }
 
 async function writeClass(

@@ -10,7 +10,7 @@ import { classOptions, inWords, mismatches } from './options.ts';
 import { phaseOf, type Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { nextOf, type Look } from './progress.ts';
-import type { Options } from './record.ts';
+import { lastPatchOf, type Options } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
 import { few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
 import { table, verdictOf, type Wanted } from './table.ts';
@@ -116,14 +116,11 @@ function wantedOf(state: Rolling, fleet: Fleet, phase: Phase, now: Date): Wanted
     const held = fleet.nodes.filter(({ hold, leaving }) => hold !== undefined && !leaving);
     return held.map((node) => ({ node, want: NOTHING, why: 'imds_rollout_strategy is karpenter' }));
   }
-  return table({ fleet, target: judgedBy(state), phase, patchedAt: patchedAtOf(state), now });
+  return table({ fleet, target: judgedBy(state), phase, patchedAt: lastPatchOf(state), now });
 }
 
 /** While values are taken back an instance is neither right nor wrong: what counts is that drift clears. */
 const judgedBy = (state: Rolling): Options => (state.takingBack === undefined ? state.target : {});
-
-const patchedAtOf = ({ patchedAt }: Rolling): Date | undefined =>
-  patchedAt === undefined ? undefined : new Date(patchedAt);
 
 interface Seen {
   fleet: Fleet;
@@ -138,7 +135,7 @@ interface Seen {
 function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Seen): Look {
   const judged = fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
-    .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), patchedAtOf(state)) }));
+    .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), lastPatchOf(state)) }));
   const of = (verdict: string): BuildNode[] =>
     judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
   const heldNodes = wanted.filter(({ want }) => want.protect || want.cordon).map(({ node }) => node);

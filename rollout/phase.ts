@@ -2,7 +2,7 @@
 import type { Condition, EC2NodeClass } from './kubernetes.ts';
 import { driftReason, type Fleet } from './fleet.ts';
 import { NODECLASS_HASH } from './naming.ts';
-import type { RolloutRecord } from './record.ts';
+import { lastPatchOf, type RolloutRecord } from './record.ts';
 
 /**
  * - `behind`: Karpenter has not looked at the class's own generation; it may not be running.
@@ -50,7 +50,9 @@ export function phaseOf(fleet: Pick<Fleet, 'nodeClass' | 'nodes'>, record: Rollo
       why: `Karpenter has looked at EC2NodeClass ${name} ${seen}, and it is at ${String(generation)}: Karpenter may not be running`,
     };
   }
-  const patchedAt = new Date(record.takingBack?.since ?? record.patchedAt ?? 0);
+  const patchedAt = new Date(
+    Math.max(lastPatchOf(record)?.getTime() ?? 0, new Date(record.takingBack?.since ?? 0).getTime()),
+  );
   if (ready.status !== 'True') {
     const turned = new Date(ready.lastTransitionTime ?? nodeClass.metadata.creationTimestamp);
     return {

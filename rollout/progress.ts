@@ -1,6 +1,6 @@
 /** What comes after a look: look again, modify, take back or conclude. Pure. */
 import type { Phase } from './phase.ts';
-import type { RolloutRecord } from './record.ts';
+import { lastPatchOf, type RolloutRecord } from './record.ts';
 import { mismatches } from './options.ts';
 import { conclude, few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
 import { CORDON_AGE_SECONDS } from './table.ts';
@@ -76,7 +76,7 @@ const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Ro
 function cadence(state: Rolling, look: Look): number {
   if (look.left > 0) return look.written > 0 ? 1 : RETRY_SECONDS;
   if (!look.instancesKnown) return RETRY_SECONDS;
-  const age = since(look.now, state.patchedAt ?? look.now) / 1000;
+  const age = since(look.now, lastPatchOf(state) ?? look.now) / 1000;
   if (look.phase.kind !== 'settled' && age < 600) return READY_LOOK_SECONDS;
   if (look.unsettledCordons) return CORDON_AGE_SECONDS + 1;
   if (age < 300) return 20;

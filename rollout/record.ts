@@ -39,6 +39,8 @@ export const recordSchema = z.strictObject({
   generation: z.string().exactOptional(),
   /** Just before the first patch of this generation; the deadline counts from here and never moves. */
   patchedAt: instant.exactOptional(),
+  /** Just before the last one, where somebody had put other values back: how far Karpenter is counts from here. */
+  lastPatchAt: instant.exactOptional(),
   /** The class's own hash annotation before that patch: until it changed, Karpenter has not seen the patch. */
   hashBefore: z.string().exactOptional(),
   /** The class's exact values before that patch, where a taking back returns to. */
@@ -63,6 +65,15 @@ export const recordSchema = z.strictObject({
     .exactOptional(),
 });
 export type RolloutRecord = z.infer<typeof recordSchema>;
+
+/** When the class was last written. What was launched before may be from the class of before. */
+export function lastPatchOf({
+  patchedAt,
+  lastPatchAt,
+}: Pick<RolloutRecord, 'patchedAt' | 'lastPatchAt'>): Date | undefined {
+  const last = lastPatchAt ?? patchedAt;
+  return last === undefined ? undefined : new Date(last);
+}
 
 /** What is known of a rack that was never rolled out. */
 export const emptyRecord: RolloutRecord = { schemaVersion: 1, baseline: {}, holdsMayExist: false };

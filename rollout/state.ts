@@ -53,6 +53,8 @@ export const rollingSchema = stepSchema.extend({
   policy: policySchema,
   /** When the class's patch was due, from the record; absent before it. */
   patchedAt: instant.exactOptional(),
+  /** When it was last patched, likewise. */
+  lastPatchAt: instant.exactOptional(),
   /** The last look that read everything. */
   wholeLookAt: instant,
   compliantAt: instant.exactOptional(),

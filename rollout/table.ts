@@ -78,7 +78,7 @@ function wantedHold(node: BuildNode, standing: Standing): Omit<Wanted, 'node'> |
   if (phase.kind !== 'settled') return { want: PROTECT, why: 'until the class is Ready' };
   if (node.node === undefined) {
     // Not registered: Karpenter copies what the NodeClaim says to the node, where the table goes on.
-    if (node.hash !== 'current' && verdict !== undefined)
+    if (verdict === 'wrong' || (node.hash !== 'current' && verdict !== undefined))
       return { want: PROTECT, why: 'its launch may be from the class of before' };
     return verdict === 'unknown' ? undefined : { want: NOTHING, why: 'launched from the class as it is now' };
   }

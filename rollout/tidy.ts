@@ -13,7 +13,7 @@ import { duePatches, keep } from './keep.ts';
 import { classOptions, mismatches } from './options.ts';
 import { phaseOf } from './phase.ts';
 import type { Cluster, Ports, Registration } from './ports.ts';
-import type { Options, Outcome, RolloutRecord } from './record.ts';
+import { lastPatchOf, type Options, type Outcome, type RolloutRecord } from './record.ts';
 import type { Concluding } from './state.ts';
 import { table, type Wanted } from './table.ts';
 import { holderOf, readLease, TurnLost } from './turn.ts';
@@ -151,7 +151,7 @@ export function wantedAtEnd(
     return fleet.nodes.map((node) => ({ node, want: NOTHING, why: 'imds_rollout_strategy is karpenter' }));
   }
   const phase = phaseOf(fleet, record, now);
-  const patchedAt = record.patchedAt === undefined ? undefined : new Date(record.patchedAt);
+  const patchedAt = lastPatchOf(record);
   return table({ fleet, target: judgedTarget(outcome, target ?? {}, nodeClass), phase, patchedAt, now });
 }
 

@@ -1,28 +1,9 @@
 /** The tasks of the workflow, as Lambda calls them: what they take, what they refuse, and that twice equals once. */
 import { describe, expect, it } from 'vitest';
 import type { Concluding, Rolling, State } from '../../rollout/state.ts';
-import { holdOn } from '../../rollout/hold.ts';
-import { takeTurn } from '../../rollout/turn.ts';
 import { rolling } from '../rollout/given.ts';
+import { plan, until, type Task } from './play.ts';
 import { onRack, RACK, writesOf, type Rack } from './rack.ts';
-
-type Task = Rolling['next'] | 'plan' | 'observe' | 'conclude';
-
-/** The function behind what comes next. */
-const taskOf = ({ next }: State): Exclude<Task, 'look'> => (next === 'look' ? 'observe' : next);
-
-/** Runs what comes next again and again, as the workflow does, until it is what the test waits for. */
-async function until(rack: Rack, start: State, isThere: (state: State) => boolean): Promise<State> {
-  let state = start;
-  for (let steps = 0; !isThere(state); steps += 1) {
-    if (steps > 500) throw new Error(`after ${steps} steps it is still ${JSON.stringify(state)}`);
-    if (state.next === 'look') await rack.pass(state.lookAgainIn);
-    state = await rack.task(taskOf(state), state);
-  }
-  return state;
-}
-
-const plan = (rack: Rack): Promise<State> => rack.task('plan', { rack: 'demo' });
 
 /** Runs a task, and again with the same event: the second run writes nothing. */
 async function twice(rack: Rack, task: Exclude<Task, 'look'>, state: unknown): Promise<State> {
@@ -109,101 +90,6 @@ describe('each task, run twice with the same event, writes nothing the second ti
         httpPutResponseHopLimit: 3,
       });
     }));
-});
-
-describe('holding and patching', () => {
-  it('names what it holds where the cluster does not answer, though the page about the holds was lost', () =>
-    onRack(
-      `${RACK}faults:
-  - { api: "s3:PutObject", error: ServiceUnavailable, from: 10s, for: 20s }
-  - { api: "kubernetes:*", error: ServiceUnavailable, from: 10m }
-`,
-      async (rack) => {
-        const planned = await plan(rack);
-        await rack.pass(15);
-        await expect(rack.task('hold-and-patch', planned)).rejects.toThrow();
-        expect(rack.world.cluster.objects('Node').filter((node) => holdOn(node))).toHaveLength(2);
-        await rack.pass(30);
-        expect(await rack.task('hold-and-patch', planned)).toMatchObject({ next: 'look' });
-        await rack.pass(600);
-        const error = { Error: 'TransientError', Cause: '{"errorMessage":"no answer"}' };
-        expect(await rack.task('conclude', { ...planned, error })).toMatchObject({
-          outcome: 'Failed',
-          reason: expect.stringMatching(/busy, idle|idle, busy/) as string,
-        });
-      },
-    ));
-
-  it('goes on from the record as the other one left it', () =>
-    onRack(RACK, async (rack) => {
-      const { records } = rack.world.account.ports;
-      const planned = await plan(rack);
-      const last = {
-        outcome: 'Succeeded',
-        reason: 'all is well',
-        execution: 'demo-0',
-        endedAt: '2026-03-02T09:00:00.000Z',
-        parameters: {},
-      } as const;
-      const read = records.read.bind(records);
-      let reads = 0;
-      records.read = async (name) => {
-        const record = await read(name);
-        reads += 1;
-        // The other one concludes between this step's first look and its turn.
-        if (reads === 1) await records.write(name, { ...record, last });
-        return record;
-      };
-      await rack.task('hold-and-patch', planned);
-      expect(await read('demo')).toMatchObject({ last, holdsMayExist: true });
-    }));
-});
-
-describe('a look that has nothing to write', () => {
-  it('finds out too that its turn is over', () =>
-    onRack(RACK, async (rack) => {
-      const looking = await until(
-        rack,
-        await plan(rack),
-        (state) => state.next === 'look' && state.counts?.buildsOnHeldNodes === 1 && state.looks > 10,
-      );
-      const { ports } = rack.world.account;
-      const [registration] = await ports.records.registrations();
-      const cluster = await ports.clusters.connect(registration?.cluster ?? '');
-      const startedAt = ports.clock.now().toISOString();
-      await takeTurn(ports, cluster, 'build', { execution: 'demo-2', startedAt, generation: 'other' });
-      rack.calls();
-      expect(await rack.task('observe', looking)).toMatchObject({
-        outcome: 'Superseded',
-        reason: expect.stringContaining('demo-2') as string,
-      });
-      expect(writesOf(rack.calls())).toEqual([expect.stringContaining('states:StartExecution')]);
-    }));
-});
-
-describe('a step that ends half-way', () => {
-  it('leaves evidence of what it had modified', () =>
-    onRack(
-      `${RACK.replace('karpenter_enabled', 'imds_rollout_deadline: 1m\n  karpenter_enabled')}
-  - { name: busy-too, pool: build, builds: [{ name: build-api, runsFor: 3h, startsAt: -5m }] }
-faults: [{ api: "ec2:ModifyInstanceMetadataOptions", latency: 6s, from: 0s }]
-`,
-      async (rack) => {
-        const due = await until(rack, await plan(rack), ({ next }) => next === 'modify-stragglers');
-        rack.calls();
-        const running = rack.task('modify-stragglers', due);
-        await rack.pass(3);
-        rack.world.account.parameterStore.set('demo', 'build_node_enabled', 'false');
-        await rack.pass(10);
-        expect(await running).toMatchObject({ outcome: 'Superseded' });
-        const modified = rack.calls().filter(({ api }) => api === 'ec2:ModifyInstanceMetadataOptions');
-        expect(modified).toHaveLength(1);
-        const { reports } = rack.world.account.ports;
-        const pages = await reports.list('demo/2026/03/02/demo-1/');
-        const evidence = await Promise.all(pages.map((key) => reports.get(key)));
-        expect(evidence.filter((page) => page?.includes('"what":"modified"'))).toHaveLength(1);
-      },
-    ));
 });
 
 const TASKS = ['hold-and-patch', 'observe', 'modify-stragglers', 'take-back'] as const;

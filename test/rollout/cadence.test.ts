@@ -27,6 +27,13 @@ describe('when it looks again', () => {
     });
   });
 
+  it('is dense again once the class was patched again', () => {
+    expect(next(look(7205, { phase: unready }), { state: { lastPatchAt: instant(7200) } })).toMatchObject({
+      next: 'look',
+      lookAgainIn: 5,
+    });
+  });
+
   it('is every two minutes at least, for as long as it takes', () => {
     const policy: Policy = { deadline: 86_400, drainTimeout: 172_800, stragglers: 'wait' };
     for (let hour = 0; hour < 72; hour += 0.1)

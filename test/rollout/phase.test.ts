@@ -106,6 +106,14 @@ describe('Ready', () => {
     expect(phase({ hash: 'old', now: 3700, record: { takingBack } }).kind).toBe('settling');
   });
 
+  it('counts from the last patch, where the class was patched again', () => {
+    const lastPatchAt = instant(3600);
+    expect(phase({ hash: 'old', now: 3700, record: { lastPatchAt } }).kind).toBe('settling');
+    expect(phase({ hash: 'old', now: 4201, record: { lastPatchAt } }).kind).toBe('settled');
+    const turned = ready('False', { lastTransitionTime: instant(30) });
+    expect(phase({ ready: turned, now: 3700, record: { lastPatchAt } })).toMatchObject({ since: at(3600) });
+  });
+
   it('names the nodes that it waits for', () => {
     const nodes = Array.from({ length: 5 }, () => ({ drifted: true }));
     expect(phase({ nodes })).toMatchObject({ why: 'n-0, n-1, n-2 still drifted from the class of before' });

@@ -154,6 +154,7 @@ describe('a NodeClaim that is not registered', () => {
     ],
     ['of no hash yet, made later', { ...coming, hash: null, createdAt: -539 }, NOTHING],
     ['launched with the options of before', { registered: false, options: WRONG, hash: 'old' }, PROTECT],
+    ['launched with other options than its hash says', { registered: false, options: WRONG }, PROTECT],
   ])('%s', (_, given, expected) => {
     expect(want(given)).toEqual(expected);
   });

@@ -1,0 +1,21 @@
+/** Plays the tasks of the workflow one after the other, as far as a test wants to go. */
+import type { Rolling, State } from '../../rollout/state.ts';
+import type { Rack } from './rack.ts';
+
+export type Task = Rolling['next'] | 'plan' | 'observe' | 'conclude';
+
+/** The function behind what comes next. */
+const taskOf = ({ next }: State): Exclude<Task, 'look'> => (next === 'look' ? 'observe' : next);
+
+/** Runs what comes next again and again, as the workflow does, until it is what the test waits for. */
+export async function until(rack: Rack, start: State, isThere: (state: State) => boolean): Promise<State> {
+  let state = start;
+  for (let steps = 0; !isThere(state); steps += 1) {
+    if (steps > 500) throw new Error(`after ${steps} steps it is still ${JSON.stringify(state)}`);
+    if (state.next === 'look') await rack.pass(state.lookAgainIn);
+    state = await rack.task(taskOf(state), state);
+  }
+  return state;
+}
+
+export const plan = (rack: Rack): Promise<State> => rack.task('plan', { rack: 'demo' });
