@@ -1,7 +1,7 @@
 /** 9. Clearing restores the baseline exactly, and the previous owner's next apply meets no conflict. */
 import type { Options } from '../../rollout/record.ts';
 import { optionNames } from './ask.ts';
-import { managersOf, optionsOf, type History } from './history.ts';
+import { foundRight, managersOf, optionsOf, type History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 /** Invariant 9; judged where a rollout that began after the clearing ended well. */
@@ -40,8 +40,6 @@ function hasConcluded(truth: Truth, history: History): boolean {
   return truth
     .executions()
     .some(
-      ({ outcome, startedAt }) =>
-        (outcome === 'Succeeded' || outcome === 'NothingToDo') &&
-        Date.parse(startedAt) > history.askedAt() - 30_000,
+      (execution) => foundRight(execution) && Date.parse(execution.startedAt) > history.askedAt() - 30_000,
     );
 }

@@ -87,8 +87,9 @@ export function managersOf(nodeClass: EC2NodeClass, option: string): string[] {
   return (nodeClass.metadata.managedFields ?? []).filter(holds).map((entry) => entry.manager);
 }
 
-/** Nothing to do since everything is as it is to be, and not since another execution is at it. */
-function isNothingToDo({ outcome, reason }: ObservedExecution): boolean {
+/** Whether it found everything as it is to be: one that left it to another execution did not. */
+export function foundRight({ outcome, reason }: ObservedExecution): boolean {
+  if (outcome === 'Succeeded') return true;
   return outcome === 'NothingToDo' && reason?.startsWith('already rolled out by') !== true;
 }
 
@@ -180,11 +181,7 @@ export function createHistory(truth: Truth): History {
     if (reading.kind !== 'asks') return;
     const concluded = truth
       .executions()
-      .some(
-        (execution) =>
-          (execution.outcome === 'Succeeded' || isNothingToDo(execution)) &&
-          Date.parse(execution.startedAt) > askedAt,
-      );
+      .some((execution) => foundRight(execution) && Date.parse(execution.startedAt) > askedAt);
     const now = classNow();
     if (!concluded || now === undefined) return;
     const { ask } = reading;
