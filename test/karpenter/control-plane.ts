@@ -1,13 +1,14 @@
-/** etcd and kube-apiserver on free ports of 127.0.0.1, with certificates of their own, for the length of a run. */
-import { spawn } from 'node:child_process';
+/**
+ * etcd and kube-apiserver, and where asked for the scheduler and the controller manager, on free ports of 127.0.0.1
+ * with certificates of their own, for the length of a run.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { createApiClient } from '../../adapters/cluster/api-client.ts';
-import { createAuthority } from '../adapters/authority.ts';
+import { createAuthority, type Authority } from '../adapters/authority.ts';
+import { endAll, freePort, start, until, type Part } from './processes.ts';
 
 /** Who calls: the token's user and groups. */
 export const users = {
@@ -20,12 +21,28 @@ export const users = {
 export interface ControlPlane extends AsyncDisposable {
   endpoint: string;
   certificateAuthority: string;
+  /** For programs that read one, as the administrator. */
+  kubeconfig: string;
+  /** etcd and whatever else runs. */
+  parts(): readonly Part[];
+  /** kube-apiserver ends and is started again, with all that it stored. */
+  restartApiServer(): Promise<void>;
 }
 
-export async function startControlPlane(binary: string): Promise<ControlPlane> {
+export interface ControlPlaneOptions {
+  binary: string;
+  authority?: Authority;
+  /** Where tokens are reviewed that are none of `users`, as EKS has it done. */
+  tokenReviews?: string;
+  /** Whether pods are scheduled, and nodes and pods looked after. */
+  controllers?: boolean;
+}
+
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { binary, tokenReviews } = options;
   const folder = await mkdtemp(join(tmpdir(), 'imds-rollout-control-plane-'));
   const [clientPort, peerPort, apiPort] = await Promise.all([freePort(), freePort(), freePort()]);
-  const authority = await createAuthority('kubernetes');
+  const authority = options.authority ?? (await createAuthority('kubernetes'));
   const file = async (name: string, content: string): Promise<string> => {
     const path = join(folder, name);
     await writeFile(path, content, { mode: 0o600 });
@@ -37,10 +54,41 @@ export async function startControlPlane(binary: string): Promise<ControlPlane> {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
   const tokens = Object.entries(users).map(([user, group]) => `${user}-token,${user},${user},"${group}"`);
-  const etcdAt = `http://127.0.0.1:${String(clientPort)}`;
-  const peersAt = `http://127.0.0.1:${String(peerPort)}`;
+  const etcdAt = `http://127.0.0.1:${clientPort}`;
+  const peersAt = `http://127.0.0.1:${peerPort}`;
+  const endpoint = `https://127.0.0.1:${apiPort}`;
+  const kubeconfig = await file('kubeconfig', kubeconfigFor(endpoint, authority, 'admin-token'));
+  const serviceAccountKey = await file('sa.key', privateKey);
+  const apiServerArgs = [
+    `--etcd-servers=${etcdAt}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${apiPort}`,
+    `--cert-dir=${folder}`,
+    `--tls-cert-file=${await file('server.crt', authority.server.cert)}`,
+    `--tls-private-key-file=${await file('server.key', authority.server.key)}`,
+    `--service-account-key-file=${await file('sa.pub', publicKey)}`,
+    `--service-account-signing-key-file=${serviceAccountKey}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--authorization-mode=RBAC',
+    `--token-auth-file=${await file('tokens.csv', tokens.join('\n'))}`,
+    // Pods here have no use for a service account's token.
+    '--disable-admission-plugins=ServiceAccount',
+    ...(tokenReviews === undefined
+      ? []
+      : [
+          `--authentication-token-webhook-config-file=${await file('reviews', kubeconfigFor(tokenReviews, authority, ''))}`,
+          '--authentication-token-webhook-version=v1',
+        ]),
+  ];
+  const begin = async (name: string, args: string[]): Promise<Part> => {
+    const command = join(folder, name);
+    await rm(command, { force: true });
+    await symlink(binary, command);
+    return start({ name, command, args, watchesInput: true });
+  };
 
-  const etcd = await start(binary, folder, 'etcd', [
+  const etcd = await begin('etcd', [
     `--data-dir=${join(folder, 'data')}`,
     `--listen-client-urls=${etcdAt}`,
     `--advertise-client-urls=${etcdAt}`,
@@ -50,44 +98,43 @@ export async function startControlPlane(binary: string): Promise<ControlPlane> {
     '--unsafe-no-fsync',
     '--log-level=error',
   ]);
-  const api = await start(binary, folder, 'kube-apiserver', [
-    `--etcd-servers=${etcdAt}`,
-    '--bind-address=127.0.0.1',
-    `--secure-port=${String(apiPort)}`,
-    `--cert-dir=${folder}`,
-    `--tls-cert-file=${await file('server.crt', authority.server.cert)}`,
-    `--tls-private-key-file=${await file('server.key', authority.server.key)}`,
-    `--service-account-key-file=${await file('sa.pub', publicKey)}`,
-    `--service-account-signing-key-file=${await file('sa.key', privateKey)}`,
-    '--service-account-issuer=https://kubernetes.default.svc',
-    '--service-cluster-ip-range=10.0.0.0/24',
-    '--authorization-mode=RBAC',
-    `--token-auth-file=${await file('tokens.csv', tokens.join('\n'))}`,
-    // Pods without a controller manager have no service account to be given.
-    '--disable-admission-plugins=ServiceAccount',
-  ]);
+  let apiServer = await begin('kube-apiserver', apiServerArgs);
+  const controllers: Part[] = [];
   const plane: ControlPlane = {
-    endpoint: `https://127.0.0.1:${String(apiPort)}`,
+    endpoint,
     certificateAuthority: authority.certificateAuthority,
+    kubeconfig,
+    parts: () => [etcd, apiServer, ...controllers],
+    async restartApiServer() {
+      await apiServer.end();
+      apiServer = await begin('kube-apiserver', apiServerArgs);
+      await ready();
+    },
     async [Symbol.asyncDispose]() {
-      await api.end();
-      await etcd.end();
+      await endAll(plane.parts());
       await rm(folder, { recursive: true, force: true });
     },
   };
-  try {
-    await until('the API server is ready', [etcd, api], async () => {
-      // `default` is made by the server itself, a moment after it is ready.
-      await clientOf(
+  // `default` is made by the server itself, a moment after it is ready.
+  const ready = (): Promise<unknown> =>
+    until('the API server is ready', [etcd, apiServer], () =>
+      clientOf(
         plane,
         'admin',
-      )({
-        verb: 'get',
-        resource: 'namespaces',
-        method: 'GET',
-        path: '/api/v1/namespaces/default',
-      });
-    });
+      )({ verb: 'get', resource: 'namespaces', method: 'GET', path: '/api/v1/namespaces/default' }),
+    );
+  try {
+    await ready();
+    if (options.controllers === true) {
+      const shared = ['--leader-elect=false', '--secure-port=0', `--kubeconfig=${kubeconfig}`];
+      controllers.push(
+        await begin('kube-scheduler', shared),
+        await begin('kube-controller-manager', [
+          ...shared,
+          `--service-account-private-key-file=${serviceAccountKey}`,
+        ]),
+      );
+    }
     return plane;
   } catch (error) {
     await plane[Symbol.asyncDispose]();
@@ -101,68 +148,14 @@ export const clientOf = (
   user: keyof typeof users,
 ) => createApiClient({ name: 'demo', endpoint, certificateAuthority, token: async () => `${user}-token` });
 
-interface Part {
-  name: string;
-  /** What it said last, once it has ended. */
-  ended(): string | undefined;
-  end(): Promise<void>;
-}
-
-async function start(binary: string, folder: string, name: string, args: string[]): Promise<Part> {
-  const program = join(folder, name);
-  await symlink(binary, program);
-  // It ends when its standard input does, so that none is left behind however this process ends.
-  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'] });
-  let said = '';
-  let over = false;
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4000)));
-  const closed = new Promise<void>((resolve) => {
-    child.on('error', (error) => {
-      said += error.message;
-      over = true;
-      resolve();
-    });
-    child.on('close', () => {
-      over = true;
-      resolve();
-    });
+/** JSON is YAML. */
+function kubeconfigFor(server: string, { certificateAuthority }: Authority, token: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': certificateAuthority } }],
+    users: [{ name: 'it', user: token === '' ? {} : { token } }],
+    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
+    'current-context': 'it',
   });
-  return {
-    name,
-    ended: () => (over ? said : undefined),
-    async end() {
-      child.kill();
-      await closed;
-    },
-  };
-}
-
-const PATIENCE_MS = 120_000;
-
-/** There is nothing to listen to: it has to be tried until it works. */
-export async function until(
-  what: string,
-  parts: readonly Part[],
-  attempt: () => Promise<void>,
-): Promise<void> {
-  const last = Date.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      await attempt();
-      return;
-    } catch (error) {
-      const gone = parts.find((part) => part.ended() !== undefined);
-      if (gone !== undefined) throw new Error(`${gone.name} ended: ${gone.ended() ?? ''}`, { cause: error });
-      if (Date.now() > last) throw new Error(`still not so: ${what}`, { cause: error });
-      await pause(200);
-    }
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -9,7 +9,8 @@ import type { MergePatch, WrittenKind } from '../../rollout/kubernetes.ts';
 import type { Cluster } from '../../rollout/ports.ts';
 import type { ClusterSubject } from '../contract/cluster.ts';
 import { apiServer } from './api-server-subject.ts';
-import { clientOf, until } from './control-plane.ts';
+import { clientOf } from './control-plane.ts';
+import { until } from './processes.ts';
 
 const LEASE = 'imds-rollout-build';
 const forbidden = (message: string | RegExp) =>

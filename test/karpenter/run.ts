@@ -1,9 +1,11 @@
 // `npm run test:karpenter`: the suite of the port Cluster, RBAC and the admission policy on a real kube-apiserver with
-// Karpenter's own CRDs. Go builds the control plane into .cache/ once, which takes about ten minutes of CPU.
+// Karpenter's own CRDs, and whole rollouts on a real Karpenter. Go builds the control plane and Karpenter into .cache/
+// once, which takes about twenty minutes of CPU; moto comes from PyPI.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { installMoto } from '../aws/install-moto.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const source = at('controlplane');
@@ -11,6 +13,11 @@ const binary = at('../../.cache/bin/controlplane');
 /** Of the sources that the binary was built from. */
 const stamp = `${binary}.sha256`;
 const KUBERNETES = '1.34';
+/** Its AWS controllers as they are, on an EC2 of its own (KWOK). The CRDs are in the same module. */
+const KARPENTER = 'github.com/aws/karpenter-provider-aws';
+const KARPENTER_VERSION = 'v1.14.0';
+const karpenter = at('../../.cache/bin/kwok');
+const karpenterStamp = `${karpenter}.version`;
 
 function give(problem: string): never {
   console.error(problem);
@@ -22,7 +29,7 @@ function go(args: string[]): string {
     cwd: source,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, CGO_ENABLED: '0' },
+    env: { ...process.env, CGO_ENABLED: '0', GOBIN: at('../../.cache/bin') },
   });
   if (error !== undefined) {
     give(
@@ -49,11 +56,18 @@ if (!existsSync(binary) || !existsSync(stamp) || readFileSync(stamp, 'utf8') !==
   go(['build', '-mod=readonly', '-trimpath', '-ldflags', `-s -w ${flags}`, '-o', binary, '.']);
   writeFileSync(stamp, wanted);
 }
-// The CRDs are in Karpenter's module; nothing of it is built here.
-const downloaded: unknown = JSON.parse(
-  go(['mod', 'download', '-json', 'github.com/aws/karpenter-provider-aws@v1.14.0']),
-);
+if (
+  !existsSync(karpenter) ||
+  !existsSync(karpenterStamp) ||
+  readFileSync(karpenterStamp, 'utf8') !== KARPENTER_VERSION
+) {
+  console.log('building Karpenter into .cache/bin: about ten minutes the first time');
+  go(['install', '-trimpath', `${KARPENTER}/kwok@${KARPENTER_VERSION}`]);
+  writeFileSync(karpenterStamp, KARPENTER_VERSION);
+}
+const downloaded: unknown = JSON.parse(go(['mod', 'download', '-json', `${KARPENTER}@${KARPENTER_VERSION}`]));
 const { Dir } = downloaded as { Dir: string };
+const moto = installMoto('test:karpenter');
 
 const { status } = spawnSync(
   process.execPath,
@@ -66,7 +80,13 @@ const { status } = spawnSync(
   ],
   {
     stdio: 'inherit',
-    env: { ...process.env, CONTROL_PLANE: binary, KARPENTER_CRDS: `${Dir}/pkg/apis/crds` },
+    env: {
+      ...process.env,
+      CONTROL_PLANE: binary,
+      KARPENTER: karpenter,
+      KARPENTER_CRDS: `${Dir}/pkg/apis/crds`,
+      MOTO: moto,
+    },
   },
 );
 process.exit(status ?? 1);
