@@ -75,9 +75,11 @@ async function tidyGround(
   const wanted = wantedAtEnd(ending, fleet, ground, record, now).filter(
     ({ node }) => node.hold !== undefined,
   );
-  const { tryPatch } = writes(ground, () => assertFree(ground, ending.execution));
+  const check = (): Promise<void> => assertFree(ground, ending.execution);
+  const { tryPatch } = writes(ground, check);
   const kept = await keep(ports, { tryPatch }, duePatches(wanted, ending.execution, now));
   if (ending.outcome === 'Succeeded' && (ending.restoring?.length ?? 0) > 0) {
+    await check();
     await handBack(
       ground,
       ending.restoring ?? [],

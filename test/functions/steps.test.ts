@@ -115,3 +115,31 @@ faults: [{ api: "ec2:ModifyInstanceMetadataOptions", latency: 6s, from: 0s }]
       },
     ));
 });
+
+describe('concluding', () => {
+  it('gives nothing back of a class that another rollout took meanwhile', () =>
+    onRack(RACK, async (rack) => {
+      const { ports } = rack.world.account;
+      const looking = await until(rack, await plan(rack), ({ next }) => next === 'look');
+      const { schemaVersion, execution, startedAt, looks, target } = looking;
+      const [registration] = await ports.records.registrations();
+      const cluster = await ports.clusters.connect(registration?.cluster ?? '');
+      const list = ports.parameters.list.bind(ports.parameters);
+      ports.parameters.list = async (name) => {
+        const other = {
+          execution: 'demo-2',
+          startedAt: ports.clock.now().toISOString(),
+          generation: 'other',
+        };
+        await takeTurn(ports, cluster, 'build', other);
+        return list(name);
+      };
+      rack.calls();
+      await rack.task('conclude', {
+        ...{ schemaVersion, rack: 'demo', execution, startedAt, looks, target },
+        ...{ next: 'conclude', outcome: 'Succeeded', reason: 'all is well' },
+        restoring: ['httpTokens', 'httpPutResponseHopLimit'],
+      });
+      expect(writesOf(rack.calls()).filter((write) => write.includes('EC2NodeClass'))).toEqual([]);
+    }));
+});
