@@ -4,7 +4,8 @@ import type { Event, Pod, PodDisruptionBudget } from './kubernetes.ts';
 import { podName } from './builds.ts';
 import { DO_NOT_DISRUPT } from './naming.ts';
 
-const POD_DO_NOT_DISRUPT = DO_NOT_DISRUPT;
+/** What blocks on a pod: `true`, or for how long (a Go duration); any other value blocks nothing. */
+const BLOCKING = /^(?:true|(?:[\d.]+(?:ns|us|µs|ms|s|m|h))+)$/;
 
 /** How long Karpenter repeats itself at least: an older message may be about what has passed. */
 const FRESH_MS = 15 * 60_000;
@@ -25,8 +26,8 @@ export function waitsFor(node: BuildNode, signs: Signs, now: Date): string {
 }
 
 function blockedBy(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | undefined {
-  const value = pod.metadata.annotations?.[POD_DO_NOT_DISRUPT];
-  if (value !== undefined) return `pod ${podName(pod)}, which is annotated ${POD_DO_NOT_DISRUPT}`;
+  if (BLOCKING.test(pod.metadata.annotations?.[DO_NOT_DISRUPT] ?? ''))
+    return `pod ${podName(pod)}, which is annotated ${DO_NOT_DISRUPT}`;
   const budget = budgets.find((each) => covers(each, pod) && each.status?.disruptionsAllowed === 0);
   return (
     budget && `PodDisruptionBudget ${budget.metadata.name}, which allows no eviction of pod ${podName(pod)}`

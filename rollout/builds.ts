@@ -1,4 +1,5 @@
 /** Which pods are Builds, which wait, and where they would fit. Pure. */
+import { InvalidError } from './errors.ts';
 import type { Node, NodePool, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint } from './kubernetes.ts';
 import { parseSelector, type Selector } from './selector.ts';
 
@@ -8,11 +9,14 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 export const podName = (pod: Pod): string => `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}`;
 
-/** The policy's selector, which was accepted when the policy was read; without one every Build counts. */
+/** The policy's selector, which was accepted when the policy was read; where it says none every Build counts. */
 export function selectorOf(policy: { buildSelector?: string }): Selector {
   if (policy.buildSelector === undefined) return () => true;
   const read = parseSelector(policy.buildSelector);
-  return read.ok ? read.value : () => true;
+  if (read.ok) return read.value;
+  throw new InvalidError(
+    `imds_rollout_build_selector ${JSON.stringify(policy.buildSelector)} is no selector`,
+  );
 }
 
 /** So long after the end of its grace a deleted pod is not waited for by Karpenter's drain: its kubelet is gone. */

@@ -33,7 +33,7 @@ const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
 };
 
 /**
- * Ends a rollout. Done twice it writes nothing the second time. A success that the last look does not find goes on
+ * Ends a rollout. Once the outcome is on record, doing it again writes nothing. A success that the last look does not find goes on
  * as a rollout. Throws TransientError where the cluster cannot be read, except for a failure, which names from its
  * own evidence what it holds.
  */
@@ -110,10 +110,10 @@ function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
 
 function withNames(reason: string, { held, fleet }: Tidied): string {
   if (held.length === 0) return reason;
-  const right = new Set(
+  const toBeReplaced = new Set(
     (fleet?.nodes ?? []).filter((node) => isToBeReplaced(node, undefined)).map(({ name }) => name),
   );
-  const drifted = held.every(({ node }) => right.has(node)) ? 'waiting to be replaced' : 'held';
+  const standing = held.every(({ node }) => toBeReplaced.has(node)) ? 'waiting to be replaced' : 'held';
   // Who is woken up because the cluster does not answer has no other list of them.
   const most = fleet === undefined ? 100 : 5;
   const groups = [...Map.groupBy(held, ({ why }) => why)].map(
@@ -123,7 +123,7 @@ function withNames(reason: string, { held, fleet }: Tidied): string {
         most,
       )} (waits for ${why})`,
   );
-  return `${reason}; ${drifted}: ${few(groups)}`;
+  return `${reason}; ${standing}: ${few(groups)}`;
 }
 
 async function writeReport(

@@ -38,7 +38,10 @@ export interface Registration {
   nodePool: string;
 }
 
-/** The service's memory, under its own prefix. One writer a rack: whoever holds the Lease, else reconcile. */
+/**
+ * The service's memory, under its own prefix. Parameter Store compares nothing when it writes, so that who writes is a
+ * convention: whoever holds the Lease, else reconcile, and the end of an execution that had no turn adds its outcome.
+ */
 export interface Records {
   registrations(): Promise<Registration[]>;
   /** An empty record (see emptyRecord) where none was written. */
@@ -96,8 +99,8 @@ export interface Execution {
 /** The state machine. */
 export interface Workflow {
   /**
-   * StartExecution with input `{rack}`. `started`: it runs now, also where the same name already ran (EC2's idempotent
-   * answer); `closed`: the name was used by an execution that ended.
+   * StartExecution with input `{rack}`. `started`: it runs now, also where one of that name and input ran already, which
+   * Step Functions answers in the same way; `closed`: the name was used by an execution that ended.
    */
   start(name: string, rack: string): Promise<'started' | 'closed'>;
   /** Every RUNNING execution of the state machine. */
