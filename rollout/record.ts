@@ -39,7 +39,7 @@ export const recordSchema = z.strictObject({
   generation: z.string().exactOptional(),
   /** Just before the first patch of this generation; the deadline counts from here and never moves. */
   patchedAt: instant.exactOptional(),
-  /** Just before the last one, where somebody had put other values back: how far Karpenter is counts from here. */
+  /** Just before the last patch of it, which may be a later one: how far Karpenter is counts from here. */
   lastPatchAt: instant.exactOptional(),
   /** The class's own hash annotation before that patch: until it changed, Karpenter has not seen the patch. */
   hashBefore: z.string().exactOptional(),
