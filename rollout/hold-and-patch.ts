@@ -1,4 +1,5 @@
 /** Hold and patch: take the Lease, remember, protect every build node, then patch the class. */
+import { contention } from './contend.ts';
 import { TransientError } from './errors.ts';
 import { readNodes } from './fleet.ts';
 import { sharedNow } from './ground.ts';
@@ -82,6 +83,7 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
     ...always,
     ...(!taken && record.takenOverAt !== undefined && { takenOverAt: record.takenOverAt }),
     ...(record.last && { last: record.last }),
+    ...(record.reapplied && { reapplied: record.reapplied }),
     baseline: { ...pick(classOptions(ground.nodeClass), owned(state.target)), ...baselineOf(record, uid) },
     ask: pick(
       state.target,
@@ -126,6 +128,9 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const { nodeClass } = ground;
   const before = classOptions(nodeClass);
   const changes = mismatches(state.target, before).length > 0;
+  const contended = contention(state, nodeClass, record, ports.clock.now());
+  if (contended.kind === 'contended' && state.takingBack === undefined)
+    return conclude(state, 'Contended', contended.why);
   const now = ports.clock.now().toISOString();
   const patchedAt = record.patchedAt ?? now;
   const { hashBefore: _, ...rest } = record;
@@ -133,6 +138,8 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const remembered: RolloutRecord = changes
     ? {
         ...rest,
+        ...(contended.kind === 'mine' &&
+          contended.reapplied.length > 0 && { reapplied: contended.reapplied }),
         patchedAt,
         lastPatchAt: now,
         prior: record.prior ?? before,

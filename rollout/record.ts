@@ -47,6 +47,8 @@ export const recordSchema = z.strictObject({
   prior: optionsSchema.exactOptional(),
   /** Set from the decision to take back until it is done. */
   takingBack: z.strictObject({ since: instant, why: z.string() }).exactOptional(),
+  /** When values that somebody had put back were written again, within an hour, and over which generation of the class. */
+  reapplied: z.array(z.strictObject({ at: instant, classGeneration: z.int() })).exactOptional(),
   /** Written before the first hold, cleared when a whole look found none. */
   holdsMayExist: z.boolean(),
   /** When the Lease last changed hands by force: a Lambda of the old holder may still write for its time-out. */
