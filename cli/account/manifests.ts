@@ -2,31 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
+import { LABELS, manifestSchema, type Manifest } from './manifest.ts';
 import type { Objects, Stored } from './objects.ts';
-
-const manifestSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.enum([
-    'ClusterRole',
-    'ClusterRoleBinding',
-    'Role',
-    'RoleBinding',
-    'ValidatingAdmissionPolicy',
-    'ValidatingAdmissionPolicyBinding',
-    'Lease',
-  ]),
-  metadata: z.looseObject({
-    name: z.string(),
-    namespace: z.string().optional(),
-    labels: z.record(z.string(), z.string()).optional(),
-    annotations: z.record(z.string(), z.string()).optional(),
-  }),
-});
-export type Manifest = z.infer<typeof manifestSchema>;
-
-/** Of everything that registering a rack creates, so that it can be found again. */
-export const LABELS = { 'app.kubernetes.io/managed-by': 'imds-rollout' };
 
 function load(file: string, replaced: Record<string, string> = {}): Manifest[] {
   const text = readFileSync(new URL(`../../infra/kubernetes/${file}`, import.meta.url), 'utf8');

@@ -3,14 +3,14 @@ import { createTokens, type TokenSource } from '../../adapters/cluster/token.ts'
 import { createApiClient, type ApiClient } from '../../adapters/cluster/api-client.ts';
 import { NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { ClusterFacts } from './access.ts';
-import { LABELS, type Manifest } from './manifests.ts';
+import { LABELS, type Manifest } from './manifest.ts';
 
 /** An object as the API server has it. */
 export interface Stored extends Manifest {
   metadata: Manifest['metadata'] & { uid: string; resourceVersion: string };
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** The server does everything but store it. */
   dryRun?: boolean;
 }

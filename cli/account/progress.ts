@@ -3,7 +3,7 @@ import { GetExecutionHistoryCommand, type HistoryEvent, type SFNClient } from '@
 import { z } from 'zod';
 import { calling } from '../../adapters/aws-errors.ts';
 
-export interface Place {
+interface Place {
   state: string;
   waitsFor: string;
 }

@@ -1,7 +1,8 @@
 /** What the service's groups must be allowed in a cluster, as RBAC's own manifests say it, and whether they are. */
 import pMap from 'p-map';
 import { z } from 'zod';
-import { rbacManifests, type Manifest } from '../account/manifests.ts';
+import type { Manifest } from '../account/manifest.ts';
+import { rbacManifests } from '../account/manifests.ts';
 import type { Action, Objects } from '../account/objects.ts';
 
 const roleSchema = z.object({

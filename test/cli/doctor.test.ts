@@ -99,7 +99,9 @@ describe('doctor', () => {
     [
       'parameters that are refused',
       ['parameters'],
-      ({ account }) => setAll(account, { imds_http_tokens: 'Required' }),
+      ({ account }) => {
+        setAll(account, { imds_http_tokens: 'Required' });
+      },
     ],
     [
       'an account that forbids what is asked',
@@ -109,7 +111,13 @@ describe('doctor', () => {
         account.tokensEnforced = true;
       },
     ],
-    ['a Karpenter before 1.0', ['Karpenter'], ({ kube }) => karpenter(kube, '0.37.0')],
+    [
+      'a Karpenter before 1.0',
+      ['Karpenter'],
+      ({ kube }) => {
+        karpenter(kube, '0.37.0');
+      },
+    ],
     [
       'a cluster without access entries',
       ['cluster'],

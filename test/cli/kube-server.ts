@@ -68,7 +68,11 @@ export async function startKubeServer(): Promise<KubeServer> {
         if (found === undefined) return status(404, 'NotFound');
         const version = (given as Partial<Stored>).metadata?.resourceVersion ?? '';
         if (version !== '' && version !== found.metadata.resourceVersion) return status(409, 'Conflict');
-        return store(path, method === 'PUT' ? given : (apply(found, given) as Stored), dryRun);
+        return store(
+          path,
+          method === 'PUT' ? given : (apply<unknown, unknown>(found, given) as Stored),
+          dryRun,
+        );
       }
       default: {
         const { preconditions } = (body ?? {}) as { preconditions?: { resourceVersion?: string } };
