@@ -98,6 +98,9 @@ async function handBackClass(over: HandOver, say: Say): Promise<void> {
   );
 }
 
+/** No execution's report is written: the steps are said as they happen. */
+export const NO_EVIDENCE = (): Promise<void> => Promise.resolve();
+
 /** A node that changes again and again is not waited for for ever. */
 const ROUNDS = 20;
 
@@ -119,6 +122,7 @@ async function releaseNodes(ports: Pick<Ports, 'clock'>, over: HandOver, say: Sa
       ports,
       { tryPatch },
       held.flatMap(({ patches }) => patches),
+      NO_EVIDENCE,
     );
     for (const { name } of held) released.add(name);
   }

@@ -17,7 +17,7 @@ import { CommandFailure } from '../failure.ts';
 import type { Say } from '../step.ts';
 import { namesOfOthers } from './add.ts';
 import { removeEntries, rolesOf } from './entries.ts';
-import { handOver, refuseLosses, type Choice } from './hand-over.ts';
+import { handOver, NO_EVIDENCE, refuseLosses, type Choice } from './hand-over.ts';
 import { requireRegistration } from './racks.ts';
 
 export interface RemoveOptions {
@@ -115,7 +115,7 @@ async function giveBack(
   say('=', `${read.why}: there is no class to hand back`);
   // Whose a hold is cannot be told any more: where another rack is left, its own rollouts tidy up.
   if (over.dryRun || !over.alone) return;
-  const { entries, known } = await releaseAll(ports, read.cluster, undefined);
+  const { entries, known } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
   if (!known) throw new TransientError('not every hold could be released: run this again');
   say(entries.length === 0 ? '=' : '-', `${String(entries.length)} holds`);
 }
