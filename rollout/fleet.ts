@@ -46,7 +46,7 @@ export interface Fleet {
 
 /** `i-…` of `aws:///<zone>/<i-…>` (and of the same with another scheme, as Karpenter's KWOK provider writes it). */
 const instanceIdOf = (providerID: string | undefined): string | undefined =>
-  /^[a-z-]+:\/\/\/[^/]+\/(i-[0-9a-f]+)$/.exec(providerID ?? '')?.[1];
+  /^[a-z-]+:\/\/\/[^/]+\/(i-[0-9A-Za-z]+)$/.exec(providerID ?? '')?.[1];
 
 const condition = (claim: NodeClaim, type: string) =>
   claim.status?.conditions?.find((each) => each.type === type);

@@ -10,5 +10,15 @@ export default defineConfig({
     // One cluster for all: files take turns.
     fileParallelism: false,
     testTimeout: 30_000,
+    env: {
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      AWS_REGION: 'eu-west-1',
+      AWS_EC2_METADATA_DISABLED: 'true',
+      // Nobody reads the functions' logs; what a rollout came to is in its execution.
+      POWERTOOLS_LOG_LEVEL: 'SILENT',
+      POWERTOOLS_METRICS_DISABLED: 'true',
+      POWERTOOLS_TRACE_ENABLED: 'false',
+    },
   },
 });

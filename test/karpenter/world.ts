@@ -1,0 +1,137 @@
+/** A cluster with the real Karpenter in it, an account around it, and the product on both, for the length of a run. */
+import { systemClock } from '../../adapters/clock.ts';
+import type { ApiClient } from '../../adapters/cluster/api-client.ts';
+import { createCluster } from '../../adapters/cluster/cluster.ts';
+import { leaseManifests, policyManifests, rbacManifests } from '../../cli/account/manifests.ts';
+import { createObjects } from '../../cli/account/objects.ts';
+import type { Cluster } from '../../rollout/ports.ts';
+import { createAuthority } from '../adapters/authority.ts';
+import { startAccount, type Account } from './account.ts';
+import { clientOf, startControlPlane, type ControlPlane } from './control-plane.ts';
+import { define } from './definitions.ts';
+import { createEc2, type Ec2 } from './ec2.ts';
+import { startKubelet, type Kubelet } from './kubelet.ts';
+import { startNeighbours } from './neighbours.ts';
+import { freePort, start, until, type Part } from './processes.ts';
+import { startProduct, type RunningProduct } from './product.ts';
+
+export const CLUSTER = 'it';
+const REGION = 'eu-west-1';
+
+export interface World extends AsyncDisposable {
+  account: Account;
+  /** As the administrator. */
+  api: ApiClient;
+  cluster: Cluster;
+  ec2: Ec2;
+  kubelet: Kubelet;
+  product: RunningProduct;
+  /** Waits for it, and says what it waited for where it does not come. */
+  until(what: string, isSo: () => boolean | Promise<boolean>, seconds?: number): Promise<void>;
+  /** kube-apiserver is ended and started again. */
+  restartApiServer(): Promise<void>;
+  /** Karpenter is killed; it comes back with `startKarpenter`. */
+  killKarpenter(): Promise<void>;
+  startKarpenter(): Promise<void>;
+  /** What Karpenter has logged lately. */
+  karpenterSaid(): string;
+}
+
+/** `racks` are those that will be registered: each has a pool and a class of its own name. */
+export async function startWorld(racks: readonly string[]): Promise<World> {
+  const { CONTROL_PLANE: binary, KARPENTER: program, KARPENTER_CRDS: crds, MOTO: moto } = process.env;
+  if (binary === undefined || program === undefined || crds === undefined || moto === undefined) {
+    throw new Error('start this with `npm run test:karpenter`');
+  }
+  await using stack = new AsyncDisposableStack();
+  const authority = await createAuthority('kubernetes');
+  const neighbours = stack.use(await startNeighbours(authority, CLUSTER));
+  const [account, plane] = await Promise.all([
+    startAccount(moto, REGION),
+    startControlPlane({ binary, authority, tokenReviews: neighbours.tokenReviews, controllers: true }),
+  ]);
+  stack.use(plane);
+  stack.defer(() => account.part.end());
+  await define(plane, crds);
+  const api = clientOf(plane, 'admin');
+  await registerIn(api, racks);
+  const ec2 = createEc2(api);
+  neighbours.introduce({ ...plane, ec2 });
+  // The product's clients are built from it, as in a Lambda.
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: account.endpoint,
+    AWS_ENDPOINT_URL_EC2: neighbours.endpoint,
+    AWS_ENDPOINT_URL_EKS: neighbours.endpoint,
+  });
+
+  const begin = async (): Promise<Part> => startKarpenter(program, plane, account, neighbours.endpoint);
+  let karpenter = await begin();
+  stack.defer(() => karpenter.end());
+  const kubelet = stack.use(startKubelet(api));
+  const product = await startProduct();
+  const kept = stack.move();
+  return {
+    account,
+    api,
+    cluster: createCluster(api, systemClock),
+    ec2,
+    kubelet,
+    product,
+    until: (what, isSo, seconds = 120) =>
+      until(
+        what,
+        [karpenter, account.part, ...plane.parts()],
+        async () => {
+          if (!(await isSo())) throw new Error('not yet');
+        },
+        seconds * 1000,
+      ),
+    restartApiServer: () => plane.restartApiServer(),
+    killKarpenter: () => karpenter.end(),
+    async startKarpenter() {
+      karpenter = await begin();
+    },
+    karpenterSaid: () => karpenter.said(),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** What registering racks puts into their cluster. */
+async function registerIn(api: ApiClient, racks: readonly string[]): Promise<void> {
+  const objects = createObjects(api);
+  const names = racks.map((rack) => ({ nodePool: rack, nodeClass: rack }));
+  for (const manifest of [...rbacManifests(), ...policyManifests(names), ...racks.flatMap(leaseManifests)]) {
+    await objects.create(manifest);
+  }
+}
+
+async function startKarpenter(
+  command: string,
+  plane: ControlPlane,
+  account: Account,
+  neighbours: string,
+): Promise<Part> {
+  const [metrics, health] = await Promise.all([freePort(), freePort()]);
+  return start({
+    name: 'Karpenter',
+    command,
+    args: [],
+    env: {
+      KUBECONFIG: plane.kubeconfig,
+      SYSTEM_NAMESPACE: 'kube-system',
+      CLUSTER_NAME: CLUSTER,
+      CLUSTER_ENDPOINT: plane.endpoint,
+      ISOLATED_VPC: 'true',
+      DISABLE_LEADER_ELECTION: 'true',
+      DISABLE_DRY_RUN: 'true',
+      METRICS_PORT: String(metrics),
+      HEALTH_PROBE_PORT: String(health),
+      BATCH_IDLE_DURATION: '100ms',
+      BATCH_MAX_DURATION: '1s',
+      AWS_REGION: REGION,
+      AWS_ENDPOINT_URL: account.endpoint,
+      AWS_ENDPOINT_URL_EC2: account.endpoint,
+      AWS_ENDPOINT_URL_PRICING: neighbours,
+    },
+  });
+}
