@@ -77,7 +77,7 @@ export async function startKubeServer(): Promise<KubeServer> {
       default: {
         const { preconditions } = (body ?? {}) as { preconditions?: { resourceVersion?: string } };
         if (found === undefined) return status(404, 'NotFound');
-        if ((preconditions?.resourceVersion ?? '') !== found.metadata.resourceVersion)
+        if (![undefined, found.metadata.resourceVersion].includes(preconditions?.resourceVersion))
           return status(409, 'Conflict');
         objects.delete(path);
         return { body: {} };

@@ -6,7 +6,7 @@ import { createObjects } from '../../cli/account/objects.ts';
 import type { Deployment } from '../../cli/deployment.ts';
 import type { Mark, Say } from '../../cli/step.ts';
 import type { Instance } from '../../rollout/ec2.ts';
-import { NotFoundError } from '../../rollout/errors.ts';
+import { NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { Execution, Registration, StoredParameter } from '../../rollout/ports.ts';
 import { emptyRecord, type RolloutRecord } from '../../rollout/record.ts';
 
@@ -25,6 +25,8 @@ export interface Account {
   facts: ClusterFacts | undefined;
   rolesMadeAt: Date;
   tokensEnforced: boolean;
+  /** The network goes just before the last write. */
+  stopsAtForgetting: boolean;
 }
 
 const ROLE = 'arn:aws:iam::123456789012:role/';
@@ -50,6 +52,7 @@ export const newAccount = (): Account => ({
   },
   rolesMadeAt: new Date('2026-01-01T00:00:00Z'),
   tokensEnforced: false,
+  stopsAtForgetting: false,
 });
 
 function accessOf(account: Account): Access {
@@ -127,6 +130,7 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
         account.registrations.push(registration);
       },
       forget: async (rack) => {
+        if (account.stopsAtForgetting) throw new TransientError('stopped');
         account.records.delete(rack);
         account.registrations = account.registrations.filter((each) => each.rack !== rack);
       },

@@ -33,6 +33,7 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
     const all = [...policyManifests([]), ...rbacManifests(), ...leaseManifests('build')];
     return {
       account,
+      api,
       hands,
       deployment,
       objects,
@@ -165,6 +166,23 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
       expect(said).toContainEqual(['-', 'holds of held']);
       expect((await of.cluster.get('Node', 'held'))?.metadata.annotations ?? {}).toEqual({});
       expect((await of.cluster.get('Node', 'foreign'))?.metadata.annotations).toEqual(HELD);
+    });
+
+    it('leaves nothing where the pool is gone, and can be run again after it was stopped', async () => {
+      await using of = await world();
+      await of.add();
+      await of.hands.addNode('held', 'build', HELD);
+      const path = '/apis/karpenter.sh/v1/nodepools/build';
+      await of.api({ verb: 'delete', resource: 'nodepools', method: 'DELETE', path });
+      of.account.stopsAtForgetting = true;
+      await expect(of.remove()).rejects.toThrow('stopped');
+      expect(await of.there()).toEqual([]);
+      expect((await of.cluster.get('Node', 'held'))?.metadata.annotations ?? {}).toEqual({});
+      expect(of.account.registrations).toHaveLength(1);
+      of.account.stopsAtForgetting = false;
+      const said = await of.remove();
+      expect(said.filter(([mark]) => mark !== '=')).toEqual([['-', 'record and registration of rack demo']]);
+      expect(of.account.registrations).toEqual([]);
     });
 
     it('changes nothing when it is removed in a dry run', async () => {
