@@ -33,7 +33,7 @@ export function askedNow(
     case 'asks': {
       const purpose = purposeOf(decision.ask, record, nodeClass.metadata.uid);
       if (purpose.generation === generation) return { kind: 'same', policy: decision.policy };
-      const unapproved = needsApproval(decision.policy, classOptions(nodeClass), purpose.target);
+      const unapproved = needsApproval(decision.policy, [classOptions(nodeClass)], purpose.target);
       return unapproved === undefined
         ? { kind: 'other', why: `the parameters now ask for ${inWords(purpose.target)}` }
         : { kind: 'unacceptable', why: unapproved };

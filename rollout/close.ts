@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ForbiddenError, TransientError } from './errors.ts';
 import { readGround, registrationOf } from './ground.ts';
-import { readJournal, writeJournal } from './journal.ts';
+import { readJournal } from './journal.ts';
 import { reportKey } from './naming.ts';
 import { isKey } from './parameters.ts';
 import { datesOf } from './plan.ts';
@@ -12,8 +12,8 @@ import { authoredKeys, makeReport, type Report } from './report.ts';
 import { reportHtml } from './report-html.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
-import { tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
-import { endTurn, LONGEST_FUNCTION_MS } from './turn.ts';
+import { giveBack, tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
+import { endTurn, findLease, holderOf, LONGEST_FUNCTION_MS } from './turn.ts';
 
 export type ClosePorts = TidyPorts & Pick<Ports, 'records' | 'notices'>;
 
@@ -57,13 +57,17 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
       waitsFor: 'an instance is no longer known to be right',
     };
   }
-  await writeJournal(ports, ending, 'conclude', tidied.entries);
+  await giveBack(ending, tidied);
   const named: Concluding = { ...ending, reason: withNames(ending.reason, tidied) };
   const stored = await ports.parameters.list(ending.rack);
   const report = await writeReport(ports, named, registration, stored, tidied);
-  if (scope === 'reportOnly') return named;
+  if (scope === 'reportOnly') {
+    // Its turn is over: the Lease of one that ended would keep others' endings from the record.
+    await releaseTurn(ports, registration, others, ending.execution);
+    return named;
+  }
   await tell(ports, named, registration, tidied, report);
-  if (registration !== undefined) {
+  if (registration !== undefined && (scope === 'all' || (await isFree(ports, registration, others)))) {
     await ports.records.write(
       ending.rack,
       // As it is now: a rollout that began meanwhile has written its own into it.
@@ -72,6 +76,18 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
     await releaseTurn(ports, registration, others, ending.execution);
   }
   return named;
+}
+
+/** Whether no rollout has the rack: while one has, the record is its own to write, and what it comes to counts. */
+async function isFree(
+  ports: ClosePorts,
+  registration: Registration,
+  others: readonly Registration[],
+): Promise<boolean> {
+  const read = await readGroundOrNothing(ports, registration, others);
+  if (read?.kind !== 'found') return true;
+  const lease = await findLease(read.ground.cluster, read.ground.nodeClass.metadata.name);
+  return lease === undefined || holderOf(lease) === undefined;
 }
 
 async function releaseTurn(
@@ -131,7 +147,7 @@ async function writeReport(
   ending: Concluding,
   registration: Registration | undefined,
   parameters: readonly StoredParameter[],
-  { fleet, held }: Tidied,
+  { ground, fleet, held }: Tidied,
 ): Promise<{ key: string; sha256: string }> {
   const histories = await Promise.all(
     authoredKeys(parameters).map(
@@ -145,6 +161,7 @@ async function writeReport(
     parameters,
     users: new Map(histories),
     entries: await readJournal(ports, ending),
+    ...(ground && { nodeClass: ground.nodeClass }),
     ...(fleet && { fleet }),
     readAt: ports.clock.now().toISOString(),
     blockers: held,

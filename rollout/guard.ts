@@ -4,7 +4,7 @@ import { ConflictError, NotFoundError, TransientError } from './errors.ts';
 import type { Ground } from './ground.ts';
 import type { MergePatch, ObjectsByKind, WrittenKind } from './kubernetes.ts';
 import type { Clock, Parameters, Records } from './ports.ts';
-import { assertTurn, TurnLost } from './turn.ts';
+import { AskWithdrawn, assertTurn, TurnLost } from './turn.ts';
 
 /** How old what the parameters said may be at a write, in milliseconds. */
 const ASK_AGE_MS = 5000;
@@ -45,7 +45,8 @@ export function createGuard(
       ports.records.read(rollout.rack),
     ]);
     const asked = askedNow(rollout.generation, parameters, record, ground.nodeClass);
-    if (asked.kind === 'other' || asked.kind === 'withdrawn') throw new TurnLost(asked.why);
+    if (asked.kind === 'withdrawn') throw new AskWithdrawn(asked.why);
+    if (asked.kind === 'other') throw new TurnLost(asked.why);
     readAt = now;
   };
   const check = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { TransientError } from './errors.ts';
 import { readNodes } from './fleet.ts';
 import { sharedNow } from './ground.ts';
 import { PROTECT } from './hold.ts';
-import { writeJournal } from './journal.ts';
+import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep, type Kept } from './keep.ts';
 import { GENERATION_ANNOTATION, NODECLASS_HASH, ROLLOUT_ANNOTATION } from './naming.ts';
 import { classOptions, mismatches, owned, pick } from './options.ts';
@@ -35,8 +35,7 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   );
   await writeRecord(ports, state.rack, before, record);
 
-  const holds = await protectAll(ports, running, 'before the class is patched');
-  await writeJournal(ports, state, 'hold', holds.entries);
+  const holds = await protectAll(ports, running, 'hold', 'before the class is patched');
   if (holds.entries.length === 0 && holds.left > 0) {
     throw new TransientError(
       `none of ${String(holds.left)} build nodes could be protected: the class is not patched before all are`,
@@ -112,12 +111,14 @@ const canonical = (record: RolloutRecord): string =>
 async function protectAll(
   ports: PatchPorts,
   { state, ground, guard }: Running,
+  step: string,
   why: string,
 ): Promise<Kept & { nodes: string[] }> {
   if (state.policy.strategy === 'karpenter') return { entries: [], left: 0, nodes: [] };
   const nodes = (await readNodes(ground)).filter(({ leaving }) => !leaving);
   const wanted = nodes.map((node) => ({ node, want: PROTECT, why }));
-  const kept = await keep(ports, guard, duePatches(wanted, state.execution, ports.clock.now()));
+  const page = (entries: Entry[]): Promise<void> => writeJournal(ports, state, step, entries);
+  const kept = await keep(ports, guard, duePatches(wanted, state.execution, ports.clock.now()), page);
   return { ...kept, nodes: nodes.map(({ name }) => name) };
 }
 
@@ -149,8 +150,7 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   await writeRecord(ports, state.rack, record, remembered);
   if (changes) await writeClass(ports, running, before);
   // NodeClaims that came since everything was protected may be of the class of before.
-  const late = await protectAll(ports, running, 'came while the class was patched');
-  await writeJournal(ports, state, 'protect', late.entries);
+  await protectAll(ports, running, 'protect', 'came while the class was patched');
   const { lastPatchAt = patchedAt } = remembered;
   return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt, lastPatchAt };
 }

@@ -46,31 +46,35 @@ export function duePatches(wanted: readonly Wanted[], rollout: string | undefine
   });
 }
 
+/**
+ * Writes the holds that are due. `evidence` gets what was written also where a write ends the step: no other page of
+ * the evidence would have it.
+ */
 export async function keep(
   ports: { clock: Clock },
   guard: Pick<Guard, 'tryPatch'>,
   due: readonly Due[],
+  evidence: (entries: Entry[]) => Promise<void>,
 ): Promise<Kept> {
-  const now = due.slice(0, WRITES_A_STEP);
-  const written = await pMap(
-    now,
-    async ({ kind, name, patch, wanted, then }): Promise<Entry | undefined> => {
-      if (!(await guard.tryPatch(kind, name, patch))) return undefined;
-      // Where this one fails, the next look finds it due by itself.
-      if (then) await guard.tryPatch(then.kind, then.name, then.patch);
-      const { want, why } = wanted;
-      const at = ports.clock.now().toISOString();
-      return {
-        what: 'hold',
-        at,
-        node: wanted.node.name,
-        protected: want.protect,
-        cordoned: want.cordon,
-        why,
-      };
-    },
-    { concurrency: AT_ONCE },
-  );
-  const entries = written.filter((entry) => entry !== undefined);
+  const entries: Entry[] = [];
+  const write = async ({ kind, name, patch, wanted, then }: Due): Promise<void> => {
+    if (!(await guard.tryPatch(kind, name, patch))) return;
+    const { want, why } = wanted;
+    entries.push({
+      what: 'hold',
+      at: ports.clock.now().toISOString(),
+      node: wanted.node.name,
+      protected: want.protect,
+      cordoned: want.cordon,
+      why,
+    });
+    // Where this one fails, the next look finds it due by itself.
+    if (then) await guard.tryPatch(then.kind, then.name, then.patch);
+  };
+  try {
+    await pMap(due.slice(0, WRITES_A_STEP), write, { concurrency: AT_ONCE });
+  } finally {
+    await evidence(entries);
+  }
   return { entries, left: due.length - entries.length };
 }

@@ -34,10 +34,10 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const wanted = wantedOf(state, fleet, phase, now);
   // Where nothing is to be written no write would find out that the turn is over, and this look may be the last one.
   await guard.check();
-  const kept = await keep(ports, guard, duePatches(wanted, state.execution, now));
+  const page = (entries: Entry[]): Promise<void> => writeJournal(ports, state, 'holds', entries);
+  const kept = await keep(ports, guard, duePatches(wanted, state.execution, now), page);
   const events = await ground.cluster.list('Event');
   await writeJournal(ports, state, 'observe', [
-    ...kept.entries,
     ...comings(state, fleet),
     ...leavings(state, fleet),
     ...evictions(state, events),

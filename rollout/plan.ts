@@ -113,7 +113,12 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (lease === undefined) return end('Refused', leaseMissing(ground.nodeClass.metadata.name));
   const running = await alreadyRunning(ports, lease, purpose, execution);
   if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
-  const unapproved = needsApproval(decision.policy, classOptions(ground.nodeClass), purpose.target);
+  const live = fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []);
+  const unapproved = needsApproval(
+    decision.policy,
+    [classOptions(ground.nodeClass), ...live],
+    purpose.target,
+  );
   if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
   return {
     kind: 'roll',

@@ -37,6 +37,9 @@ const MODIFY_AT_LEAST_MS = 30 * 60_000;
 /** How long a class may stand not Ready at its own generation before its values are taken back. */
 const NOT_READY_LIMIT_MS = 10 * 60_000;
 
+/** How long after the drain time-out holds that are due may still be waited for. */
+const TABLE_LIMIT_SECONDS = 30 * 60;
+
 const since = (now: Date, then: string | Date): number => now.getTime() - new Date(then).getTime();
 
 export function nextOf(before: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
@@ -188,7 +191,9 @@ function whenCompliant(state: Rolling, look: Look, record: RolloutRecord): Rolli
     );
   }
   const drainLeft = state.policy.drainTimeout - since(look.now, drainingSince) / 1000;
-  if (look.left > 0 || look.unsettledCordons) return again(state, look, 'the table');
+  // Reconcile keeps a table that somebody keeps changing; it does not keep a rollout from its end.
+  if ((look.left > 0 || look.unsettledCordons) && drainLeft > -TABLE_LIMIT_SECONDS)
+    return again(state, look, 'the table');
   const verifyLeft =
     record.takenOverAt === undefined ? 0 : LONGEST_FUNCTION_MS - since(look.now, record.takenOverAt);
   if (verifyLeft > 0) return again(state, look, 'functions of the rollout before to end', verifyLeft / 1000);

@@ -29,9 +29,13 @@ export function purposeOf(ask: Options, record: RolloutRecord, classUid: string)
   return { target, restoring, generation };
 }
 
-/** Why this change may not start by itself; undefined where it may. */
-export function needsApproval(policy: Policy, from: AllOptions, target: Options): string | undefined {
-  const looser = loosenings(from, target);
+/** Why this change may not start by itself; undefined where it may. `from`: the class, and live instances where known. */
+export function needsApproval(
+  policy: Policy,
+  from: readonly AllOptions[],
+  target: Options,
+): string | undefined {
+  const looser = [...new Set(from.flatMap((each) => loosenings(each, target)))];
   if (policy.approval === 'always') return 'imds_rollout_approval is "always"';
   if (policy.approval === 'loosening' && looser.length > 0) return `it loosens ${looser.join(' and ')}`;
   return undefined;

@@ -24,6 +24,9 @@ const QUIET_PERIOD_MS = 15 * 60_000;
 /** Decided by people or by limits: not retried until a parameter is written again or retry is called. */
 const DECIDED: readonly Outcome[] = ['Rejected', 'Expired', 'Aborted', 'Contended', 'RolledBack', 'Failed'];
 
+/** A visit belongs to no execution, so it has no page of evidence: its log line says what it did. */
+const NO_EVIDENCE = (): Promise<void> => Promise.resolve();
+
 export interface Visit {
   rack: string;
   did: 'nothing' | 'table' | 'started' | 'ended';
@@ -55,7 +58,7 @@ export async function reconcileRack(ports: ReconcilePorts, { rack }: Registratio
   if (running.length > 0)
     return { rack, did: 'nothing', what: `${running.map(({ name }) => name).join(', ')} is at it` };
   if (read?.kind === 'gone' && record.holdsMayExist) {
-    const { entries } = await releaseAll(ports, read.cluster, undefined);
+    const { entries } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
     if (entries.length > 0)
       return { rack, did: 'table', what: `${String(entries.length)} holds released: ${read.why}` };
   }
@@ -179,7 +182,7 @@ async function keepTable(
     ({ node }) => node.hold !== undefined,
   );
   const check = (): Promise<void> => assertFree(ground, undefined);
-  const kept = await keep(ports, writes(ground, check), duePatches(wanted, undefined, now));
+  const kept = await keep(ports, writes(ground, check), duePatches(wanted, undefined, now), NO_EVIDENCE);
   const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
   if (!held && kept.left === 0) await forget(ports, rack, check, now);
   return kept.entries.length > 0

@@ -1,6 +1,8 @@
 /** The report: what was asked, what was done to what, and what it came to. Made from the evidence of the steps. */
 import { z } from 'zod';
 import { planSchema, type Entry } from './journal.ts';
+import type { EC2NodeClass } from './kubernetes.ts';
+import { classOptions } from './options.ts';
 import type { StoredParameter } from './ports.ts';
 import { IMDS_KEYS, isKey } from './parameters.ts';
 import { outcomes } from './record.ts';
@@ -96,6 +98,8 @@ export interface Evidence {
   parameters: readonly StoredParameter[];
   users: ReadonlyMap<string, string | undefined>;
   entries: readonly Entry[];
+  /** The class at the end; absent where it was not read. */
+  nodeClass?: EC2NodeClass;
   /** The last look; absent where the cluster was not read. */
   fleet?: Fleet;
   readAt: string;
@@ -123,7 +127,7 @@ export function makeReport(evidence: Evidence): Report {
     generation: ending.generation ?? null,
     plan,
     approval: null,
-    class: classOf(plan, patches),
+    class: classOf(plan, patches, evidence.nodeClass),
     instances: instancesOf(evidence, plan, modified),
     builds: buildsOf(plan, entries, fleet),
     holds: entriesOf(entries, 'hold').map(({ what: _, ...hold }) => hold),
@@ -170,15 +174,18 @@ export const authoredKeys = (parameters: readonly StoredParameter[]): string[] =
 function classOf(
   plan: Report['plan'],
   patches: readonly Extract<Entry, { what: 'patched' }>[],
+  now: EC2NodeClass | undefined,
 ): Report['class'] {
   if (plan === null) return null;
   return {
     name: plan.class.name,
     before: plan.class.before,
-    after: patches.at(-1)?.after ?? plan.class.before,
+    // As read at the end, where it was: the page of a patch may be lost with the step that wrote it.
+    after: now === undefined ? (patches.at(-1)?.after ?? plan.class.before) : classOptions(now),
     resourceVersions: [
       plan.class.resourceVersion,
       ...patches.map(({ resourceVersionAfter }) => resourceVersionAfter),
+      ...(now === undefined ? [] : [now.metadata.resourceVersion]),
     ],
   };
 }

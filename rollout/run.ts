@@ -7,7 +7,7 @@ import { executionName, executionsOf } from './naming.ts';
 import type { Ports } from './ports.ts';
 import type { RolloutRecord } from './record.ts';
 import { conclude, type Concluding, type Rolling } from './state.ts';
-import { TurnLost } from './turn.ts';
+import { AskWithdrawn, TurnLost } from './turn.ts';
 
 export type RunPorts = Pick<Ports, 'clock' | 'parameters' | 'records' | 'clusters' | 'workflow'>;
 
@@ -53,6 +53,7 @@ export async function runStep(
       guard,
     });
   } catch (error) {
+    if (error instanceof AskWithdrawn) return conclude(state, 'Withdrawn', error.message);
     if (error instanceof TurnLost) return supersede(ports, state, error.message);
     throw error;
   }

@@ -9,7 +9,7 @@ import { judge, mismatches, pick, owned } from './options.ts';
 import type { Ports } from './ports.ts';
 import type { Options } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
-import type { Concluding, Rolling } from './state.ts';
+import { conclude, few, type Concluding, type Rolling } from './state.ts';
 
 export type StragglerPorts = RunPorts & Pick<Ports, 'instances' | 'reports'>;
 
@@ -60,11 +60,15 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
     // What was modified is in force, whatever ended the step: no other page of the evidence has it.
     await writeJournal(ports, state, 'modify', done);
   }
+  const accepted = done.filter(({ what }) => what === 'modified').length;
+  const refusals = done.flatMap((entry) => (entry.what === 'note' ? [entry.text] : []));
+  if (refusals.length > 0 && refusals.length === stragglers.length)
+    return conclude(state, 'Failed', few(refusals, 2));
   const bucket = {
-    tokens: throttled ? 0 : tokens - done.length,
+    tokens: throttled ? 0 : tokens - accepted,
     at: ports.clock.now().toISOString(),
     // Whether EC2 refused, or all that is wrong is pending: asking at once again would only fill the history.
-    refused: done.length === 0 ? (state.bucket?.refused ?? 0) + 1 : 0,
+    refused: accepted === 0 ? (state.bucket?.refused ?? 0) + 1 : 0,
   };
   const all = !throttled && stragglers.length <= tokens;
   // EC2 that accepts nothing does not keep the class from what was asked of it: the nodes are protected.
@@ -98,8 +102,12 @@ async function modifyWithin(
       checkedAt = ports.clock.now().getTime();
     }
     const outcome = await modify(ports, instance.instanceId, instance.metadataOptions, state.target);
-    if (outcome === 'throttled') return true;
-    if (outcome === 'gone') continue;
+    if (outcome.kind === 'throttled') return true;
+    if (outcome.kind === 'refused') {
+      const text = `EC2 refuses to change ${instance.instanceId} (${node.name}): ${outcome.why}`;
+      done.push({ what: 'note', at: ports.clock.now().toISOString(), text });
+    }
+    if (outcome.kind !== 'accepted') continue;
     done.push({
       what: 'modified',
       at: ports.clock.now().toISOString(),
@@ -120,19 +128,16 @@ async function modify(
   instanceId: string,
   observed: MetadataOptions,
   target: Options,
-): Promise<'accepted' | 'gone' | 'throttled'> {
+): Promise<{ kind: 'accepted' | 'gone' | 'throttled' } | { kind: 'refused'; why: string }> {
   const { state: _, ...asObserved } = observed;
   try {
     await ports.instances.modifyMetadataOptions(instanceId, { ...asObserved, ...target });
-    return 'accepted';
+    return { kind: 'accepted' };
   } catch (error) {
-    if (error instanceof TransientError) return 'throttled';
-    if (error instanceof NotFoundError) return 'gone';
-    if (error instanceof InvalidError) {
-      throw new InvalidError(`EC2 refuses to change instance ${instanceId}: ${error.message}`, {
-        cause: error,
-      });
-    }
+    if (error instanceof TransientError) return { kind: 'throttled' };
+    if (error instanceof NotFoundError) return { kind: 'gone' };
+    // One that cannot be changed keeps no other from it.
+    if (error instanceof InvalidError) return { kind: 'refused', why: error.message };
     throw error;
   }
 }

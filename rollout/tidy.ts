@@ -8,7 +8,7 @@ import { readGround, type Ground } from './ground.ts';
 import { writes } from './guard.ts';
 import { handBack } from './hand-back.ts';
 import { holdOn, NOTHING } from './hold.ts';
-import { readJournal, type Entry } from './journal.ts';
+import { readJournal, writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep } from './keep.ts';
 import { classOptions, mismatches } from './options.ts';
 import { phaseOf } from './phase.ts';
@@ -45,7 +45,8 @@ export async function tidy(
 ): Promise<Tidied> {
   try {
     const read = await readGround(ports, registration, others);
-    if (read.kind === 'gone') return await releaseAll(ports, read.cluster, ending.execution);
+    if (read.kind === 'gone')
+      return await releaseAll(ports, read.cluster, ending.execution, page(ports, ending));
     const { ground } = read;
     const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
     // Somebody else's rollout has the nodes now: their holds are its own.
@@ -75,17 +76,13 @@ async function tidyGround(
   const wanted = wantedAtEnd(ending, fleet, ground, record, now).filter(
     ({ node }) => node.hold !== undefined,
   );
-  const check = (): Promise<void> => assertFree(ground, ending.execution);
-  const { tryPatch } = writes(ground, check);
-  const kept = await keep(ports, { tryPatch }, duePatches(wanted, ending.execution, now));
-  if (ending.outcome === 'Succeeded' && (ending.restoring?.length ?? 0) > 0) {
-    await check();
-    await handBack(
-      ground,
-      ending.restoring ?? [],
-      Object.keys(ending.target ?? {}).length > (ending.restoring?.length ?? 0),
-    );
-  }
+  const { tryPatch } = writes(ground, () => assertFree(ground, ending.execution));
+  const kept = await keep(
+    ports,
+    { tryPatch },
+    duePatches(wanted, ending.execution, now),
+    page(ports, ending),
+  );
   const [events, budgets] = await Promise.all([
     ground.cluster.list('Event'),
     ground.cluster.list('PodDisruptionBudget'),
@@ -97,6 +94,23 @@ async function tidyGround(
     .filter(({ name, hold, leaving }) => hold !== undefined && !leaving && !released.has(name))
     .map((node) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }));
   return { ground, fleet, entries: kept.entries, held, known: kept.left === 0 };
+}
+
+const page =
+  (ports: TidyPorts, ending: Concluding) =>
+  (entries: Entry[]): Promise<void> =>
+    writeJournal(ports, ending, 'conclude', entries);
+
+/** After a success that restored options: they are their former owner's again. Not once a newer rollout has the class. */
+export async function giveBack(
+  { outcome, execution, restoring, target }: Concluding,
+  { ground }: Tidied,
+): Promise<void> {
+  if (ground === undefined || outcome !== 'Succeeded' || restoring === undefined || restoring.length === 0)
+    return;
+  const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
+  if (holder !== undefined && holder.execution !== execution) return;
+  await handBack(ground, restoring, Object.keys(target ?? {}).length > restoring.length);
 }
 
 /** Nobody but the execution itself may have the Lease: what others hold is theirs. Throws TurnLost. */
@@ -115,6 +129,7 @@ export async function releaseAll(
   ports: Pick<Ports, 'clock'>,
   cluster: Cluster,
   execution: string | undefined,
+  evidence: (entries: Entry[]) => Promise<void>,
 ): Promise<Tidied> {
   const [nodes, claims] = [await cluster.list('Node'), await cluster.list('NodeClaim')];
   const held: Wanted[] = [
@@ -126,7 +141,7 @@ export async function releaseAll(
       : [{ node: { ...UNREAD, ...rest, hold }, want: NOTHING, why: 'pool or class vanished' }],
   );
   const { tryPatch } = writes({ cluster }, () => Promise.resolve());
-  const kept = await keep(ports, { tryPatch }, duePatches(held, execution, ports.clock.now()));
+  const kept = await keep(ports, { tryPatch }, duePatches(held, execution, ports.clock.now()), evidence);
   return { entries: kept.entries, held: [], known: kept.left === 0 };
 }
 

@@ -7,6 +7,11 @@ import type { Clock, Cluster, Workflow } from './ports.ts';
 /** How long a Lambda of an execution may outlive it: the longest function time-out. */
 export const LONGEST_FUNCTION_MS = 120_000;
 
+/** Thrown before a write by a step of a rollout whose parameters became inert: the rollout ends `Withdrawn`. */
+export class AskWithdrawn extends RolloutError {
+  override name = 'AskWithdrawn';
+}
+
 /** Thrown before a write by a step whose rollout lost its turn; the step ends it `Superseded`. */
 export class TurnLost extends RolloutError {
   override name = 'TurnLost';

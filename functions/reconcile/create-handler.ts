@@ -1,8 +1,13 @@
 /** The schedule: visits the racks that are due. One rack that fails does not keep the others from their visit. */
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import pMap from 'p-map';
+import type { Registration } from '../../rollout/ports.ts';
 import { RolloutError } from '../../rollout/errors.ts';
 import { racksDue, reconcileRack, type ReconcilePorts, type Visit } from '../../rollout/reconcile.ts';
 import { instrument } from '../shared/instrument.ts';
+
+/** Racks at the same time, so that one whose cluster does not answer takes the others' time only in part. */
+const AT_ONCE = 5;
 
 export function createHandler(ports: ReconcilePorts) {
   /** When the visits before this one ended; not known to a function that has just been started. */
@@ -10,7 +15,7 @@ export function createHandler(ports: ReconcilePorts) {
   return instrument('reconcile', async (_event, { logger, metrics }) => {
     const visits: Visit[] = [];
     const failures: { rack: string; error: unknown }[] = [];
-    for (const registration of await racksDue(ports)) {
+    const visitRack = async (registration: Registration): Promise<void> => {
       try {
         const visit = await reconcileRack(ports, registration);
         visits.push(visit);
@@ -18,7 +23,8 @@ export function createHandler(ports: ReconcilePorts) {
       } catch (error) {
         failures.push({ rack: registration.rack, error });
       }
-    }
+    };
+    await pMap(await racksDue(ports), visitRack, { concurrency: AT_ONCE });
     const now = ports.clock.now();
     metrics.addMetric('RacksVisited', MetricUnit.Count, visits.length);
     if (visitedAt !== undefined) {

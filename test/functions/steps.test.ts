@@ -105,7 +105,7 @@ faults: [{ api: "ec2:ModifyInstanceMetadataOptions", latency: 6s, from: 0s }]
         await rack.pass(3);
         rack.world.account.parameterStore.set('demo', 'build_node_enabled', 'false');
         await rack.pass(10);
-        expect(await running).toMatchObject({ outcome: 'Superseded' });
+        expect(await running).toMatchObject({ outcome: 'Withdrawn' });
         const modified = rack.calls().filter(({ api }) => api === 'ec2:ModifyInstanceMetadataOptions');
         expect(modified).toHaveLength(1);
         const { reports } = rack.world.account.ports;

@@ -1,4 +1,5 @@
 /** Carrying the table out: which patches are due, and how many a step writes. */
+import type { Entry } from '../../rollout/journal.ts';
 import { describe, expect, it } from 'vitest';
 import { BOTH, CORDON, NOTHING, PROTECT, type Hold, type Want } from '../../rollout/hold.ts';
 import { duePatches, keep, WRITES_A_STEP } from '../../rollout/keep.ts';
@@ -59,9 +60,10 @@ describe('what a step writes', () => {
       START,
     );
   const clock = { now: () => START };
+  const noPage = async (): Promise<void> => undefined;
 
   it('says what it held and why', async () => {
-    const kept = await keep({ clock }, { tryPatch: async () => true }, many(1));
+    const kept = await keep({ clock }, { tryPatch: async () => true }, many(1), noPage);
     expect(kept).toEqual({
       entries: [
         { what: 'hold', at: instant(0), node: 'n-0', protected: true, cordoned: true, why: 'because' },
@@ -71,7 +73,7 @@ describe('what a step writes', () => {
   });
 
   it('leaves what changed meanwhile to the next', async () => {
-    const kept = await keep({ clock }, { tryPatch: async (_kind, name) => name !== 'n-1' }, many(3));
+    const kept = await keep({ clock }, { tryPatch: async (_kind, name) => name !== 'n-1' }, many(3), noPage);
     expect(kept.entries).toHaveLength(2);
     expect(kept.left).toBe(1);
   });
@@ -82,15 +84,21 @@ describe('what a step writes', () => {
       written.push(name);
       return true;
     };
-    const kept = await keep({ clock }, { tryPatch }, many(WRITES_A_STEP + 7));
+    const kept = await keep({ clock }, { tryPatch }, many(WRITES_A_STEP + 7), noPage);
     expect(written).toHaveLength(WRITES_A_STEP);
     expect(kept.left).toBe(7);
   });
 
-  it('stops where the rollout may not write any more', async () => {
-    const refuse = async (): Promise<boolean> => {
-      throw new Error('lost');
+  it('stops where the rollout may not write any more, and keeps the evidence of what it wrote', async () => {
+    const pages: string[][] = [];
+    const tryPatch = async (_kind: string, name: string): Promise<boolean> => {
+      if (name === 'n-2') throw new Error('lost');
+      return true;
     };
-    await expect(keep({ clock }, { tryPatch: refuse }, many(3))).rejects.toThrow('lost');
+    const page = async (entries: Entry[]): Promise<void> => {
+      pages.push(entries.map((entry) => (entry.what === 'hold' ? entry.node : entry.what)));
+    };
+    await expect(keep({ clock }, { tryPatch }, many(3), page)).rejects.toThrow('lost');
+    expect(pages).toEqual([['n-0', 'n-1']]);
   });
 });

@@ -75,11 +75,11 @@ describe('approval', () => {
     ['never', strict, loose, false],
     ['always', loose, strict, true],
   ])('under %s from %j to %j: %s', (approval, from, to, needed) => {
-    expect(needsApproval(policy(approval), from, to) !== undefined).toBe(needed);
+    expect(needsApproval(policy(approval), [from], to) !== undefined).toBe(needed);
   });
 
   it('names what is loosened, and how to go on', () => {
-    const why = needsApproval(policy('loosening'), strict, loose) ?? '';
+    const why = needsApproval(policy('loosening'), [loose, strict, strict], loose) ?? '';
     expect(why).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
     expect(refuseUnapproved(why)).toContain('imds_rollout_approval');
   });
