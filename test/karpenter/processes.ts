@@ -39,7 +39,7 @@ const KEEPER = [
 ].join('\n');
 
 /** Enough to see why it ended, and what a controller did lately. */
-const KEPT = 200_000;
+const KEPT = 2_000_000;
 
 export function start({ name, command, args, env, watchesInput = false }: Program): Part {
   const [program, ...rest] = watchesInput

@@ -10,7 +10,7 @@ import { settings } from './product.ts';
 import { CLUSTER, type World } from './world.ts';
 
 /** A build node as it is at one moment, with its instance. */
-interface Machine {
+export interface Machine {
   claim: string;
   /** Absent before it registers. */
   node?: string;
@@ -30,6 +30,11 @@ export interface Rack {
   startBuild(name: string, runsFor?: number): Promise<void>;
   /** The Build ends in so many seconds. */
   endBuild(name: string, inSeconds: number): Promise<void>;
+  /** A pod of a ReplicaSet, which is no Build, and which a PodDisruptionBudget keeps where it is. */
+  serve(service: string): Promise<void>;
+  /** The class selects no security group until it is mended. */
+  breakClass(): Promise<void>;
+  mendClass(): Promise<void>;
   /** Once the Build runs. */
   running(name: string): Promise<Fate>;
   fate(name: string): Fate | undefined;
@@ -59,6 +64,8 @@ export async function createRack(world: World, name: string, options: RackOption
   const full = (build: string): string => `${name}-${build}`;
   const create = (path: string, body: object): Promise<unknown> =>
     api({ verb: 'create', resource: path, method: 'POST', path, body });
+  const patch = (path: string, body: object): Promise<unknown> =>
+    api({ verb: 'patch', resource: path, method: 'PATCH', path, contentType: MERGE_PATCH, body });
   const put = async (Name: string, Value: string): Promise<void> => {
     await ssm.send(new PutParameterCommand({ Name, Value, Type: 'String', Overwrite: true }));
   };
@@ -72,8 +79,8 @@ export async function createRack(world: World, name: string, options: RackOption
       amiFamily: 'Custom',
       amiSelectorTerms: [{ id: world.account.imageId }],
       instanceProfile: INSTANCE_PROFILE,
-      subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': DISCOVERY } }],
-      securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': DISCOVERY } }],
+      subnetSelectorTerms: discoveredBy(DISCOVERY),
+      securityGroupSelectorTerms: discoveredBy(DISCOVERY),
       metadataOptions: options.metadataOptions ?? { httpTokens: 'optional', httpPutResponseHopLimit: 2 },
     },
   });
@@ -119,11 +126,17 @@ export async function createRack(world: World, name: string, options: RackOption
     if (found === undefined) throw new Error(`there is no EC2NodeClass ${name}`);
     return found;
   };
-  await world.until(`EC2NodeClass ${name} is Ready`, async () =>
-    ((await nodeClass()).status?.conditions ?? []).some(
-      ({ type, status }) => type === 'Ready' && status === 'True',
-    ),
-  );
+  const ready = (is: 'True' | 'False'): Promise<void> =>
+    world.until(`EC2NodeClass ${name} is Ready=${is}`, async () =>
+      ((await nodeClass()).status?.conditions ?? []).some(
+        ({ type, status }) => type === 'Ready' && status === is,
+      ),
+    );
+  const selectSecurityGroups = (value: string): Promise<unknown> =>
+    patch(`/apis/karpenter.k8s.aws/v1/ec2nodeclasses/${name}`, {
+      spec: { securityGroupSelectorTerms: discoveredBy(value) },
+    });
+  await ready('True');
 
   const machines = async (): Promise<Machine[]> => {
     const [claims, nodes, instances] = await Promise.all([
@@ -201,24 +214,32 @@ export async function createRack(world: World, name: string, options: RackOption
           name: full(build),
           annotations: runsFor === undefined ? {} : { [RUNS_FOR]: String(runsFor) },
         },
-        spec: {
-          restartPolicy: 'Never',
-          nodeSelector: { 'karpenter.sh/nodepool': name },
-          tolerations: [{ key: 'dedicated', operator: 'Exists' }],
-          // More than half of a node: each Build has its own.
-          containers: [{ name: 'build', image: 'build', resources: { requests: { cpu: '1200m' } } }],
-        },
+        spec: { ...podSpec(name), restartPolicy: 'Never' },
       });
     },
+    async serve(service) {
+      const labels = { service: full(service) };
+      const selector = { matchLabels: labels };
+      await create('/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+        metadata: { name: full(service) },
+        spec: { minAvailable: 1, selector },
+      });
+      await create('/apis/apps/v1/namespaces/default/replicasets', {
+        metadata: { name: full(service) },
+        spec: { replicas: 1, selector, template: { metadata: { labels }, spec: podSpec(name) } },
+      });
+    },
+    async breakClass() {
+      await selectSecurityGroups('nothing');
+      await ready('False');
+    },
+    async mendClass() {
+      await selectSecurityGroups(DISCOVERY);
+      await ready('True');
+    },
     async endBuild(build, inSeconds) {
-      const path = `${PODS}/${full(build)}`;
-      await api({
-        verb: 'patch',
-        resource: 'pods',
-        method: 'PATCH',
-        path,
-        contentType: MERGE_PATCH,
-        body: { metadata: { annotations: { [RUNS_FOR]: String(inSeconds) } } },
+      await patch(`${PODS}/${full(build)}`, {
+        metadata: { annotations: { [RUNS_FOR]: String(inSeconds) } },
       });
     },
     fate: (build) => kubelet.fates.get(full(build)),
@@ -262,3 +283,12 @@ export async function createRack(world: World, name: string, options: RackOption
 
 const isTrue = ({ status }: NodeClaim, type: string): boolean =>
   (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+
+const discoveredBy = (value: string) => [{ tags: { 'karpenter.sh/discovery': value } }];
+
+/** On the rack's own nodes, and with more than half of one: each pod has its own. */
+const podSpec = (pool: string) => ({
+  nodeSelector: { 'karpenter.sh/nodepool': pool },
+  tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+  containers: [{ name: 'it', image: 'it', resources: { requests: { cpu: '1200m' } } }],
+});

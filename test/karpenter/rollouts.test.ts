@@ -1,91 +1,207 @@
 /** Whole rollouts on the real Karpenter, in real time: racks of one cluster, side by side. */
-import { afterAll, beforeAll, describe, it, onTestFailed } from 'vitest';
-import { createRack, type Rack, type RackOptions } from './rack.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { ASK, keep, MINUTES, rackOf, type TestedRack } from './on-karpenter.ts';
+import type { RackOptions } from './rack.ts';
 import { startWorld, type World } from './world.ts';
+
+const names = [
+  'graceful',
+  'karpenter',
+  'immediate',
+  'cleared',
+  'superseded',
+  'in-flight',
+  'budget',
+  'not-ready',
+  'restarts',
+];
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld(['graceful', 'karpenter']);
+  world = await startWorld(names);
 }, 300_000);
 
 afterAll(async () => {
+  keep('karpenter-itself', world.karpenterSaid());
   await world[Symbol.asyncDispose]();
 });
 
-const ASK = { karpenter_build_imds_tokens: 'required', karpenter_build_imds_hop_limit: '1' };
-const MINUTES = 60_000;
+const rack = (name: string, options?: RackOptions): Promise<TestedRack> => rackOf(world, name, options);
+const SOON = { imds_rollout_deadline: '1m' };
+const succeeded = { status: 'SUCCEEDED', output: { outcome: 'Succeeded' } };
 
-async function rack(name: string, options?: RackOptions): Promise<Rack> {
-  const made = await createRack(world, name, options);
-  onTestFailed(() => {
-    console.error(`${name}:\n${made.history.join('\n')}`);
+describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES }, () => {
+  it('loses no Build: each node goes when its Build has ended, and the last is modified live', async ({
+    expect,
+  }) => {
+    const it = await rack('graceful', { parameters: SOON });
+    const [idle, short, long] = await it.busy('idle', 'short', 'long');
+    if (idle === undefined || short === undefined || long === undefined) throw new Error('three were busy');
+    await it.endBuild('idle', 0);
+    await world.until('the idle node is idle', () => it.fate('idle')?.ended !== undefined);
+
+    await it.set(ASK);
+    await it.endBuild('short', 40);
+    await it.endBuild('long', 110);
+    await it.gone(idle);
+    await it.startBuild('new', 30);
+    await it.gone(short);
+    expect(it.fate('short')?.ended?.how).toBe('succeeded');
+    await it.modified(long, 'required/1');
+    expect(it.fate('long')?.ended).toBeUndefined();
+    expect((await it.running('new')).node).not.toBe(long.node);
+    expect(await it.machineOf('new')).toMatchObject({ options: 'required/1' });
+
+    expect(await it.concluded(240)).toMatchObject(succeeded);
+    expect(it.fate('long')?.ended?.how).toBe('succeeded');
+    await it.settled('required/1');
   });
-  return made;
-}
 
-describe.concurrent('a rollout on the real Karpenter', () => {
-  it(
-    'loses no Build: each node goes when its Build has ended, and the last is modified live',
-    async ({ expect }) => {
-      const it = await rack('graceful', { parameters: { imds_rollout_deadline: '1m' } });
-      for (const build of ['idle', 'short', 'long']) await it.startBuild(build);
-      for (const build of ['idle', 'short', 'long']) await it.running(build);
-      await it.endBuild('idle', 0);
-      await world.until('the idle node is idle', () => it.fate('idle')?.ended !== undefined);
-      const [idle, short, long] = await Promise.all(
-        ['idle', 'short', 'long'].map(async (build) => {
-          const machine = await it.machineOf(build);
-          if (machine === undefined) throw new Error(`Build ${build} has no machine`);
-          return machine;
-        }),
-      );
+  it('with strategy karpenter leaves Builds to Karpenter, which evicts them', async ({ expect }) => {
+    const it = await rack('karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
+    await it.busy('lost');
+    await it.set(ASK);
+    await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted', 180);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    await it.settled('required/1');
+  });
 
-      await it.set(ASK);
-      await it.endBuild('short', 40);
-      await it.endBuild('long', 150);
-      const there = async (claim: string | undefined) =>
-        (await it.machines()).find((machine) => machine.claim === claim);
-      await world.until('the idle node is gone', async () => (await there(idle?.claim)) === undefined);
-      await it.startBuild('new', 30);
-      await world.until(
-        'the node of the short Build is gone',
-        async () => (await there(short?.claim)) === undefined,
-      );
-      expect(it.fate('short')?.ended?.how).toBe('succeeded');
-      await world.until(
-        'the node of the long Build is modified live',
-        async () => (await there(long?.claim))?.options === 'required/1',
-      );
-      expect(it.fate('long')?.ended).toBeUndefined();
-      expect((await it.running('new')).node).not.toBe(long?.node);
-      expect(await it.machineOf('new')).toMatchObject({ options: 'required/1' });
+  it('with strategy immediate modifies what runs before the class is patched', async ({ expect }) => {
+    const it = await rack('immediate', { parameters: { imds_rollout_strategy: 'immediate' } });
+    const [kept] = await it.busy('kept');
+    if (kept === undefined) throw new Error('one was busy');
+    await it.set(ASK);
+    await it.modified(kept, 'required/1');
+    await it.patched('required/1');
+    await it.endBuild('kept', 20);
+    const ended = await it.concluded(180);
+    expect(ended).toMatchObject(succeeded);
+    const modified = world.ec2.modifications.find(({ instanceId }) => instanceId === kept.instanceId);
+    expect(modified?.at.getTime()).toBeLessThan(new Date(String(ended.payload['patchedAt'])).getTime());
+    expect(it.fate('kept')?.ended?.how).toBe('succeeded');
+    await it.gone(kept);
+    await it.settled('required/1');
+  });
 
-      const ended = await it.concluded(240);
-      expect(ended).toMatchObject({ status: 'SUCCEEDED', output: { outcome: 'Succeeded' } });
-      expect(it.fate('long')?.ended?.how).toBe('succeeded');
-      await world.until('only right instances are left, and none is held', async () =>
-        (await it.machines()).every(
-          ({ options, applied, protected: held }) => options === 'required/1' && applied && !held,
-        ),
-      );
-    },
-    8 * MINUTES,
-  );
+  it('goes back to the baseline when the parameters are cleared', async ({ expect }) => {
+    const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
+    const it = await rack('cleared', { metadataOptions, parameters: { imds_rollout_approval: 'never' } });
+    await it.busy('first');
+    await it.endBuild('first', 0);
+    await it.set(ASK);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    await it.settled('required/1');
 
-  it(
-    'with strategy karpenter leaves Builds to Karpenter, which evicts them',
-    async ({ expect }) => {
-      const it = await rack('karpenter', {
-        parameters: { imds_rollout_strategy: 'karpenter', imds_rollout_deadline: '5m' },
-      });
-      await it.startBuild('lost');
-      await it.running('lost');
-      await it.set(ASK);
-      await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted', 180);
-      const ended = await it.concluded(180);
-      expect(ended).toMatchObject({ status: 'SUCCEEDED', output: { outcome: 'Succeeded' } });
-    },
-    8 * MINUTES,
-  );
+    const [second] = await it.busy('second');
+    const before = it.executions().length;
+    await it.unset(...Object.keys(ASK));
+    await it.endBuild('second', 30);
+    await world.until('another rollout runs', () => it.executions().length > before);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(it.fate('second')?.ended?.how).toBe('succeeded');
+    expect((await it.nodeClass()).spec.metadataOptions).toMatchObject(metadataOptions);
+    if (second !== undefined) await it.gone(second);
+    const managers = (await it.nodeClass()).metadata.managedFields?.map(({ manager }) => manager);
+    expect(managers).not.toContain('imds-rollout');
+  });
+
+  it('gives way to a newer one, and no Build is lost on the way', async ({ expect }) => {
+    const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
+    const it = await rack('superseded', { metadataOptions, parameters: SOON });
+    const [kept] = await it.busy('kept');
+    if (kept === undefined) throw new Error('one was busy');
+    await it.set({ ...ASK, karpenter_build_imds_hop_limit: '2' });
+    await it.patched('required/2');
+    const [older] = it.executions();
+    // Two changes of one half minute are one rollout by name.
+    await world.until('another half minute has begun', () => {
+      const bucket = Math.floor(Date.now() / 30_000);
+      return !it.executions().some(({ name }) => name.endsWith(`-${bucket}`));
+    });
+    await it.set({ karpenter_build_imds_hop_limit: '1' });
+    await it.patched('required/1');
+    await world.until('the older rollout has ended', () => older?.status !== 'RUNNING');
+    expect(older).toMatchObject({ status: 'SUCCEEDED', output: { outcome: 'Superseded' } });
+    await it.modified(kept, 'required/1');
+    expect(it.fate('kept')?.ended).toBeUndefined();
+    await it.endBuild('kept', 5);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(it.fate('kept')?.ended?.how).toBe('succeeded');
+    await it.settled('required/1');
+  });
+
+  it('protects a NodeClaim that is in flight while the class is patched', async ({ expect }) => {
+    const it = await rack('in-flight');
+    await it.startBuild('first');
+    await world.until('an instance is launched', async () => (await it.machines()).length > 0);
+    const [launched] = await it.machines();
+    if (launched === undefined) throw new Error('nothing was launched');
+    await it.set(ASK);
+    await it.patched('required/1');
+    expect(launched).toMatchObject({ options: 'optional/2' });
+    expect(await it.machine(launched.claim)).not.toHaveProperty('node');
+    await it.running('first');
+    expect((await it.machineOf('first'))?.claim).toBe(launched.claim);
+    await it.endBuild('first', 30);
+    await it.gone(launched);
+    expect(it.fate('first')?.ended?.how).toBe('succeeded');
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+  });
+
+  it('modifies live what a PodDisruptionBudget keeps from being replaced', async ({ expect }) => {
+    const it = await rack('budget', { parameters: SOON });
+    await it.serve('service');
+    await world.until('the service runs', async () => (await it.machines()).some(({ node }) => node));
+    const [kept] = await it.machines();
+    if (kept === undefined) throw new Error('nothing was launched');
+    await it.set(ASK);
+    await it.modified(kept, 'required/1', 180);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.machine(kept.claim)).toMatchObject({ drifted: true, protected: false });
+  });
+
+  it('lifts nothing while the class is not Ready', async ({ expect }) => {
+    const it = await rack('not-ready', { parameters: SOON });
+    const [idle, kept] = await it.busy('idle', 'kept');
+    if (idle === undefined || kept === undefined) throw new Error('two were busy');
+    await it.endBuild('idle', 0);
+    await it.breakClass();
+    await it.set(ASK);
+    await it.modified(idle, 'required/1', 180);
+    expect(await it.machine(idle.claim)).toMatchObject({ protected: true, cordoned: false });
+    expect(await it.machine(kept.claim)).toMatchObject({ protected: true, options: 'required/1' });
+    await it.mendClass();
+    await it.gone(idle);
+    expect(it.fate('kept')?.ended).toBeUndefined();
+    await it.endBuild('kept', 10);
+    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(it.fate('kept')?.ended?.how).toBe('succeeded');
+    await it.settled('required/1');
+  });
+});
+
+describe('while neighbours are away', { timeout: 8 * MINUTES }, () => {
+  it('a rollout goes on: Karpenter is killed and comes back, and the API server restarts', async ({
+    expect,
+  }) => {
+    const it = await rack('restarts', { parameters: SOON });
+    const [kept] = await it.busy('kept');
+    if (kept === undefined) throw new Error('one was busy');
+    await world.killKarpenter();
+    await it.set(ASK);
+    await it.patched('required/1');
+    await world.restartApiServer();
+    await it.modified(kept, 'required/1', 180);
+    expect(await it.machine(kept.claim)).toMatchObject({ protected: true, cordoned: false, drifted: false });
+    expect(it.executions().at(-1)?.payload['waitsFor']).toMatch(/Karpenter may not be running|live mod/);
+    await world.startKarpenter();
+    await world.until('the node is cordoned', async () => (await it.machine(kept.claim))?.cordoned === true);
+    expect(it.fate('kept')?.ended).toBeUndefined();
+    await it.endBuild('kept', 10);
+    expect(await it.concluded(240)).toMatchObject(succeeded);
+    expect(it.fate('kept')?.ended?.how).toBe('succeeded');
+    await it.gone(kept);
+    await it.settled('required/1');
+  });
 });

@@ -9,6 +9,8 @@ export default defineConfig({
     globalSetup: ['test/karpenter/setup.ts'],
     // One cluster for all: files take turns.
     fileParallelism: false,
+    // Racks side by side mostly wait for Karpenter.
+    maxConcurrency: 16,
     testTimeout: 30_000,
     env: {
       AWS_ACCESS_KEY_ID: 'test',
