@@ -14,6 +14,7 @@ import { statusCommand } from './commands/status.ts';
 import { watchCommand } from './commands/watch.ts';
 import { exitCodes } from './exit-codes.ts';
 import { CommandFailure } from './failure.ts';
+import { fileTrouble } from './file-trouble.ts';
 
 const examples = `
 Examples:
@@ -39,6 +40,21 @@ const program = new Command('imds-rollout')
   .addCommand(reportCommand())
   .addCommand(retryCommand())
   .addCommand(simulateCommand());
+
+hintAtHelp(program, program.name());
+
+/** A mistake in the words of the command says where they are explained. */
+function hintAtHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`See ${path} --help`);
+  for (const each of command.commands) hintAtHelp(each, `${path} ${each.name()}`);
+}
+
+// Whoever reads may have read enough, as `head` does; any other trouble with the output is said.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit();
+  process.stderr.write(`cannot write the output: ${fileTrouble(error)}\n`);
+  process.exit(exitCodes.error);
+});
 
 try {
   await program.parseAsync();

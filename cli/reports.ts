@@ -5,6 +5,7 @@ import { reportHtml } from '../rollout/report-html.ts';
 import { reportSchema, type Report } from '../rollout/report.ts';
 import type { Reports } from '../rollout/ports.ts';
 import { CommandFailure } from './failure.ts';
+import { fileTrouble } from './file-trouble.ts';
 
 /** `<rack>/<yyyy>/<mm>/<dd>/<execution>.json`; what steps wrote on the way lies deeper. */
 const reportKey = /^[^/]+\/\d{4}\/\d\d\/\d\d\/[^/]+\.json$/;
@@ -63,11 +64,15 @@ export function parseReport(key: string, body: string): Report {
   throw new CommandFailure(`the report ${key} is not one that this version reads (${where})`);
 }
 
-/** Writes both forms; returns the path of the page. */
+/** Writes both forms; returns the path of the page. Throws a CommandFailure where the folder cannot be written. */
 export function writeReport(folder: string, report: Report): string {
-  mkdirSync(folder, { recursive: true });
   const path = join(folder, report.execution);
-  writeFileSync(`${path}.json`, `${JSON.stringify(report, null, 2)}\n`);
-  writeFileSync(`${path}.html`, reportHtml(report));
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${path}.json`, `${JSON.stringify(report, null, 2)}\n`);
+    writeFileSync(`${path}.html`, reportHtml(report));
+  } catch (error) {
+    throw new CommandFailure(`cannot write the report to ${folder}: ${fileTrouble(error)}`);
+  }
   return `${path}.html`;
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { loadScenario } from '../simulator/scenario/load.ts';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
 import { CommandFailure } from './failure.ts';
+import { fileTrouble } from './file-trouble.ts';
 
 /** Throws a CommandFailure where the file cannot be read, and a ScenarioError where it cannot be played. */
 export function readScenario(file: string): Scenario {
@@ -10,9 +11,7 @@ export function readScenario(file: string): Scenario {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new CommandFailure(
-      `cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new CommandFailure(`cannot read ${file}: ${fileTrouble(error)}`);
   }
   return loadScenario(text, file);
 }

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resultSchema } from '../../simulator/run/result.ts';
 import { command, scenarioFile, small, temporaryFolder } from './command.ts';
@@ -55,6 +56,26 @@ describe('simulate', () => {
     expect(JSON.parse(other.stdout)).toMatchObject({ outcome: 'Succeeded' });
   });
 
+  it('is quiet where the reader has read enough', () => {
+    const { stdout, stderr } = spawnSync(
+      'sh',
+      [
+        '-c',
+        'node cli/main.ts simulate "$0" --watch --report "$1" | head -n 1',
+        scenarioFile(small()),
+        temporaryFolder(),
+      ],
+      {
+        encoding: 'utf8',
+        env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` },
+      },
+    );
+    expect({ stdout, stderr }).toEqual({
+      stdout: expect.stringMatching(/^\+0s .*\n$/) as string,
+      stderr: '',
+    });
+  });
+
   it('shows what happens, line by line where there is no terminal', () => {
     const { status, stdout } = command([
       'simulate',
@@ -88,12 +109,21 @@ describe('simulate refuses', () => {
     expect(command(['simulate', 'nowhere.yaml'])).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^cannot read nowhere\.yaml: ENOENT/) as string,
+      stderr: 'cannot read nowhere.yaml: there is no such file or folder\n',
     });
+    expect(command(['simulate', 'docs']).stderr).toBe('cannot read docs: it is a folder\n');
+  });
+
+  it('a place for reports that cannot be written', () => {
+    const { status, stderr } = command(['simulate', scenarioFile(small()), '--report', 'package.json']);
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'cannot write the report to package.json/small-fleet: a part of the path is a file, not a folder\n',
+    );
   });
 
   it.each([
-    [['simulate'], /missing required argument 'file'/],
+    [['simulate'], /missing required argument 'file'\nSee imds-rollout simulate --help/],
     [['simulate', 'x.yaml', '--sed', '1'], /unknown option '--sed'\n\(Did you mean --seed\?\)/],
     [['simulate', 'x.yaml', '--seed', 'a'], /accepted: a whole number/],
     [['simulat'], /unknown command 'simulat'\n\(Did you mean simulate\?\)/],
