@@ -1,5 +1,15 @@
 /** Reads a scenario file's text: all of its problems at once, each with its place, or the scenario to play. */
-import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import {
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type YAMLParseError,
+} from 'yaml';
 import { impossibilities, type Path, type Problem } from './check.ts';
 import { expectationProblems } from './expect.ts';
 import { normalise } from './normalise.ts';
@@ -27,9 +37,11 @@ export function loadScenario(text: string, filename: string): Scenario {
     return `${filename}:${String(line)}:${String(col)}`;
   };
   if (document.errors.length > 0) {
-    throw new ScenarioError(document.errors.map((error) => `${place(error.pos[0])}: ${error.message}`));
+    throw new ScenarioError(
+      document.errors.map((error) => `${place(error.pos[0])}: ${yamlTrouble(error, text)}`),
+    );
   }
-  const input: unknown = document.toJS();
+  const input = plain(document, filename);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new ScenarioError([`${filename}:1:1: a scenario is a mapping with at least name and runFor`]);
   }
@@ -45,6 +57,27 @@ export function loadScenario(text: string, filename: string): Scenario {
   if (!parsed.success) return fail(problemsOf(scenarioSchema, parsed.error.issues, input));
   const problems = [...impossibilities(parsed.data), ...expectationProblems(parsed.data.expect)];
   return problems.length > 0 ? fail(problems) : normalise(parsed.data);
+}
+
+type Trouble = Pick<YAMLParseError, 'code' | 'message' | 'pos'>;
+
+/** The parser's words, except where they are for programmers or leave out what is meant. */
+function yamlTrouble({ code, message, pos }: Trouble, text: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins here (---); a scenario is one';
+  if (code === 'DUPLICATE_KEY') {
+    const key = /^[\w.-]+/.exec(text.slice(pos[0]))?.[0];
+    if (key !== undefined) return `${key} is written twice in one mapping`;
+  }
+  return message;
+}
+
+/** Aliases upon aliases, which the parser refuses to expand without end, are a problem of the file like others. */
+function plain(document: Document, filename: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new ScenarioError([`${filename}:1:1: ${error instanceof Error ? error.message : String(error)}`]);
+  }
 }
 
 /** `nodes[2].builds[0].runsFor` */

@@ -65,9 +65,12 @@ const nodeClass = z.strictObject({
     .prefault([]),
 });
 
+const budgetText = 'a count or a percentage such as "10%"';
 const budget = z.strictObject({
   nodes: z
-    .union([z.string().regex(/^\d+%?$/), z.int().min(0)], { error: 'a count or a percentage such as "10%"' })
+    .union([z.string().regex(/^\d+%?$/, budgetText), z.int(budgetText).min(0, budgetText)], {
+      error: budgetText,
+    })
     .transform(String),
   reasons: z.array(oneOf(['Drifted', 'Empty', 'Underutilized'])).exactOptional(),
 });
@@ -108,10 +111,13 @@ const pod = z.strictObject({
   labels: labels.prefault({}),
 });
 
+/** More than any rack has, and as many as are played in minutes. */
+const MOST = 5000;
+const countText = `a whole number from 1 to ${String(MOST)}`;
 const node = z.strictObject({
   name: objectName.exactOptional(),
   pool: objectName,
-  count: whole('a whole number from 1', 1).prefault(1),
+  count: z.int(countText).min(1, countText).max(MOST, countText).prefault(1),
   cpu: positive('a number of cpus').prefault(4),
   httpTokens: httpTokens.exactOptional(),
   hopLimit: hopLimit.exactOptional(),
@@ -134,7 +140,10 @@ const timelineEntry = z.strictObject({
   editClass: z
     .strictObject({
       class: objectName,
-      manager: z.string('the name of a field manager').min(1).prefault('kubectl'),
+      manager: z
+        .string('the name of a field manager')
+        .min(1, 'the name of a field manager')
+        .prefault('kubectl'),
       httpTokens: httpTokens.exactOptional(),
       httpPutResponseHopLimit: hopLimit.exactOptional(),
       httpEndpoint: endpoint.exactOptional(),
@@ -186,12 +195,14 @@ const modifyBucket = z.strictObject({
   strangers: share.prefault(0).describe('The share of the refill that other callers of the account use up'),
 });
 
+const rackText = 'a name of letters, digits, dots, dashes and underscores';
+
 /** The scenario file. */
 export const scenarioSchema = z.strictObject({
   name: z.string('a name').min(1, 'a name'),
   rack: z
-    .string('a rack name')
-    .regex(/^[A-Za-z0-9_.-]+$/, 'a rack name')
+    .string(rackText)
+    .regex(/^[A-Za-z0-9_.-]+$/, rackText)
     .prefault('demo'),
   registered: bool.prefault(true),
   seed: z.int('a whole number').prefault(1),

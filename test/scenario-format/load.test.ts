@@ -112,7 +112,16 @@ describe('what a scenario says', () => {
 describe('what is wrong with a scenario', () => {
   it('says where the YAML breaks', () => {
     expect(problems('name: x\nnodes: [\n')[0]).toMatch(/^x\.yaml:3:1: /);
-    expect(problems('name: x\nname: y\nrunFor: 1h\n')[0]).toMatch(/^x\.yaml:2:1: .*unique/);
+    expect(problems('name: x\nname: y\nrunFor: 1h\n')[0]).toBe(
+      'x.yaml:2:1: name is written twice in one mapping',
+    );
+    expect(problems('name: x\n---\nname: y\n')).toEqual([
+      'x.yaml:2:1: a second document begins here (---); a scenario is one',
+    ]);
+    const aliases = ['b', 'c', 'd', 'e', 'f', 'g', 'h'].map(
+      (name, index) => `${name}: &${name} [${`*${'abcdefg'[index] ?? ''},`.repeat(9)}]`,
+    );
+    expect(problems(`a: &a [1]\n${aliases.join('\n')}`)[0]).toMatch(/^x\.yaml:1:1: .*alias/);
     expect(problems('- 1')).toEqual(['x.yaml:1:1: a scenario is a mapping with at least name and runFor']);
   });
 
@@ -141,6 +150,14 @@ describe('what is wrong with a scenario', () => {
     [
       'pools: {build: {class: bild}}',
       '3:17: pools.build.class: there is no class bild (did you mean build?); there is build',
+    ],
+    [
+      'nodes: [{pool: build, count: 100000}]',
+      '3:23: nodes[0].count: 100000 is not accepted; accepted: a whole number from 1 to 5000',
+    ],
+    [
+      'pools: {build: {budgets: [{nodes: ten}]}}',
+      '3:28: pools.build.budgets[0].nodes: "ten" is not accepted; accepted: a count or a percentage such as "10%"',
     ],
     ['nodes: [{pool: other}]', '3:10: nodes[0].pool: there is no pool other; there is build'],
     [
