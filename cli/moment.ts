@@ -6,7 +6,7 @@ import { watchWorld } from '../simulator/invariants/watch-world.ts';
 import type { RunResult } from '../simulator/run/result.ts';
 import { runScenario } from '../simulator/run/run.ts';
 import type { World } from '../simulator/run/world.ts';
-import { parseDuration } from '../simulator/scenario/duration.ts';
+import { formatDuration, parseMoment } from '../simulator/scenario/duration.ts';
 import { CommandFailure } from './failure.ts';
 import { readScenario } from './scenario-file.ts';
 
@@ -32,9 +32,11 @@ export async function playToMoment({
   if (rack !== undefined && rack !== scenario.rack) {
     throw new CommandFailure(`there is no rack ${rack} in ${file}: its rack is ${scenario.rack}`);
   }
-  const until = at === undefined ? undefined : parseDuration(at);
-  if (at !== undefined && (until === undefined || until < 0)) {
-    throw new CommandFailure(`--at ${at} is not accepted; accepted: a duration such as 90s, 15m, 2h or 1d`);
+  const until = at === undefined ? undefined : parseMoment(at);
+  if (at !== undefined && until === undefined) {
+    throw new CommandFailure(
+      `--at ${JSON.stringify(at)} is not accepted; accepted: the time since the start, such as 90s, 12m or 1h1m36s`,
+    );
   }
   let world: World | undefined;
   const result = await runScenario(scenario, {
@@ -45,6 +47,10 @@ export async function playToMoment({
     },
   });
   if (world === undefined) throw new CommandFailure(`${file} could not be played`);
+  const end = result.virtualSeconds * 1_000;
+  if (at !== undefined && until !== undefined && until > end) {
+    process.stderr.write(`${at} is after the end of ${file}: this is its end, +${formatDuration(end)}\n`);
+  }
   // The moment stands still: an answer that a fault delays would never come. Errors stay as they are.
   for (const fault of scenario.faults) fault.latency = 0;
   return { rack: scenario.rack, world, result };

@@ -18,6 +18,15 @@ export function parseDuration(text: string): number | undefined {
   return unit && Number(text.slice(0, -1)) * unit[1];
 }
 
+/** Milliseconds of a moment as this file prints it: `1h1m36s`, also with the `+` before it. */
+export function parseMoment(text: string): number | undefined {
+  const found = /^\+?(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);
+  return found?.slice(1).reduce((sum, count: string | undefined, index) => {
+    const [, size = 0] = units[index] ?? [];
+    return sum + Number(count ?? 0) * size;
+  }, 0);
+}
+
 /** `3h`, `1h30m`, `45s`: whole seconds, largest units first. */
 export function formatDuration(milliseconds: number): string {
   let left = Math.round(Math.abs(milliseconds) / 1_000) * 1_000;

@@ -173,8 +173,20 @@ describe('every question', () => {
       stderr: `there is no rack other in ${file}: its rack is demo\n`,
     });
     expect(ask('status', '--at', 'noon').stderr).toBe(
-      '--at noon is not accepted; accepted: a duration such as 90s, 15m, 2h or 1d\n',
+      '--at "noon" is not accepted; accepted: the time since the start, such as 90s, 12m or 1h1m36s\n',
     );
+  });
+
+  it('takes moments as they are printed, and says when there is none left', () => {
+    expect(ask('status', '--at', '+1m30s')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^rack demo {2}\+1m30s /) as string,
+      stderr: '',
+    });
+    expect(ask('status', '--at', '2d')).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/^2d is after the end of .*: this is its end, \+\S+\n$/) as string,
+    });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration, parseDuration } from '../../simulator/scenario/duration.ts';
+import { formatDuration, parseDuration, parseMoment } from '../../simulator/scenario/duration.ts';
 
 describe('durations', () => {
   it.each([
@@ -16,5 +16,18 @@ describe('durations', () => {
 
   it.each(['', '5', 'm', '1.5h', '1h30m', '+5m', '5M'])('%j is none', (text) => {
     expect(parseDuration(text)).toBeUndefined();
+  });
+
+  it.each([
+    ['+1h1m36s', 3_696_000],
+    ['1d2s', 86_402_000],
+    ['90s', 90_000],
+    ['0s', 0],
+  ])('%s is a moment, as they are printed', (text, milliseconds) => {
+    expect(parseMoment(text)).toBe(milliseconds);
+  });
+
+  it.each(['', '+', '5', '-5m', '1m1h', '1h 1m', 'banana'])('%j is no moment', (text) => {
+    expect(parseMoment(text)).toBeUndefined();
   });
 });
