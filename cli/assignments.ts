@@ -39,5 +39,7 @@ function readAssignment(text: string): Assignment | { refusal: string } {
 
 function unknownKey(text: string): string {
   const near = nearestKey(text);
-  return `unknown parameter ${text}${near === undefined ? '' : `; did you mean ${near}?`}`;
+  const hint =
+    near === undefined ? `known are ${Object.keys(parameters).join(', ')}` : `did you mean ${near}?`;
+  return `unknown parameter ${text}; ${hint}`;
 }

@@ -58,11 +58,19 @@ function duration(low: string, high: string): (text: string) => Read<number> {
     const seconds = text === '0' ? 0 : durationSeconds(text);
     if (seconds !== undefined && seconds >= least && seconds <= most) return { ok: true, value: seconds };
     if (seconds !== undefined) return { ok: false, nearest: seconds < least ? low : high };
-    const meant = durationSeconds(bare(text)) ?? durationSeconds(`${bare(text)}m`);
-    return meant !== undefined && meant >= least && meant <= most
-      ? { ok: false, nearest: durationSeconds(bare(text)) === undefined ? `${bare(text)}m` : bare(text) }
-      : { ok: false };
+    const nearest = meantDuration(bare(text));
+    const meant = durationSeconds(nearest);
+    return meant !== undefined && meant >= least && meant <= most ? { ok: false, nearest } : { ok: false };
   };
+}
+
+/** What people write elsewhere, in our form: `1h30m`, `5min`, `2hours`; a bare number is minutes. */
+function meantDuration(text: string): string {
+  const [, hours, minutes] = /^(\d+)h(\d+)m$/.exec(text) ?? [];
+  if (hours !== undefined && minutes !== undefined) return `${String(Number(hours) * 60 + Number(minutes))}m`;
+  const long = /^(\d+)(s|m|h|d)(?:ecs?|econds?|ins?|inutes?|rs?|ours?|ays?)$/.exec(text);
+  if (long !== null) return `${long[1] ?? ''}${long[2] ?? ''}`;
+  return durationSeconds(text) === undefined ? `${text}m` : text;
 }
 
 const hopLimit = whole(1, 64);

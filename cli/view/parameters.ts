@@ -30,7 +30,7 @@ export interface Changes {
 export function changesText({ rack, before, assignments, written }: Changes): string {
   const rows = assignments.map(({ key, value }) => {
     const old = before.find((parameter) => parameter.key === key)?.value;
-    return [key, old ?? '(not set)', value ?? '(deleted)'];
+    return [key, old ?? '(not set)', value ?? (old === undefined ? '(not set)' : '(deleted)')];
   });
   const title = written
     ? `Written on rack ${rack}:`
