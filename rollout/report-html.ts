@@ -1,4 +1,5 @@
 /** The report as a page: one file without anything from outside, to be read on a screen and in print. Pure. */
+import type { Plan } from './journal.ts';
 import type { Report } from './report.ts';
 
 /** Text that is already HTML. Everything else is escaped where it is put into a page. */
@@ -168,6 +169,13 @@ function classSection({ class: nodeClass }: Report): Html {
     </p> `;
 }
 
+export const fates: Record<Plan['nodes'][number]['fate'], string> = {
+  replaced: 'replaced by Karpenter',
+  keptUntilBuildsEnd: 'kept until its Builds end',
+  untouched: 'untouched',
+  unknown: 'unknown',
+};
+
 function planSection({ plan }: Report): Html {
   if (plan === null) return nothing;
   const looser =
@@ -178,7 +186,7 @@ function planSection({ plan }: Report): Html {
     options(before),
     verdict,
     builds.join(', '),
-    fate,
+    fates[fate],
   ]);
   return html`${looser}${notices}${table('Plan', ['Node', 'Options', 'Verdict', 'Builds', 'Fate'], nodes)}`;
 }

@@ -1,17 +1,11 @@
 /** A plan in words. */
 import { inWords } from '../../rollout/options.ts';
 import type { Plan } from '../../rollout/journal.ts';
+import { fates } from '../../rollout/report-html.ts';
 import type { State } from '../../rollout/state.ts';
 import { bold, notable } from './style.ts';
 import { renderTable } from './table.ts';
 import { optionsText } from './words.ts';
-
-const fates: Record<Plan['nodes'][number]['fate'], string> = {
-  replaced: 'replaced by Karpenter',
-  keptUntilBuildsEnd: 'kept until its Builds end',
-  untouched: 'untouched',
-  unknown: 'unknown',
-};
 
 /** What would happen, or that nothing would. */
 export function planText(rack: string, state: State, plan: Plan | undefined): string {
