@@ -7,6 +7,7 @@ export default defineConfig({
     pool: 'forks',
     include: ['test/aws/**/*.test.ts'],
     globalSetup: ['test/aws/moto.ts'],
+    reporters: ['default', ['json', { outputFile: 'out/vitest-aws.json' }]],
     env: {
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',

@@ -7,6 +7,7 @@ export default defineConfig({
     pool: 'forks',
     include: ['test/karpenter/**/*.test.ts'],
     globalSetup: ['test/karpenter/setup.ts'],
+    reporters: ['default', ['json', { outputFile: 'out/vitest-karpenter.json' }]],
     // One cluster for all: files take turns.
     fileParallelism: false,
     // Racks side by side mostly wait for Karpenter.
