@@ -11,7 +11,7 @@ describe('simulate', () => {
     const { status, stdout, stderr } = command(['simulate', scenarioFile(small()), '--report', folder]);
     expect(stderr).toBe('');
     expect(status).toBe(0);
-    expect(stdout).toMatch(/Outcome Succeeded: all /);
+    expect(stdout).toMatch(/Outcome Succeeded: no build instance is left, /);
     expect(stdout).toMatch(/^busy +build +i-\w+ +optional\/3 +– /m);
     expect(stdout).toMatch(/^b-1 +busy +finished /m);
     expect(stdout).toContain('No invariant is broken.');
