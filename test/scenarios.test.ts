@@ -37,6 +37,13 @@ describe.each(files)('%s', (file) => {
   });
 });
 
+test.each([2, 3, 4, 5, 6])('in-flight.yaml loses no Build by chance either, seed %i', async (seed) => {
+  const { scenario } = read('in-flight.yaml');
+  const { result } = await playTraced(scenario, { seed });
+  expect(differences(scenario.expect ?? {}, { ...result })).toEqual([]);
+  expect(result.violations).toEqual([]);
+});
+
 test('there are scenarios, and no two of them are the same one told twice', () => {
   expect(files.length).toBeGreaterThanOrEqual(15);
   expect([...traces.values()].filter((alike) => alike.length > 1)).toEqual([]);
