@@ -5,7 +5,7 @@
  */
 import type { Outcome } from '../../rollout/record.ts';
 import { millisecondsOf, optionNames } from './ask.ts';
-import { optionsOf, type History } from './history.ts';
+import { isOurs, optionsOf, type History } from './history.ts';
 import { fault, runningBuildInstances } from './judgement.ts';
 import type { ObservedExecution, Rule, Truth } from './truth.ts';
 
@@ -29,11 +29,29 @@ export function endsWell(truth: Truth, history: History): Rule {
   return {
     invariant: '7 ends-well',
     atEnd() {
+      const circles = goesInCircles(truth);
+      if (circles.length > 0) return circles;
       const running = truth.executions().filter(({ endedAt }) => endedAt === null);
       if (running.length > 0) return running.flatMap((execution) => runsTooLong(truth, execution));
       return [...endsWithoutReason(truth), ...endsElsewhere(truth, history)];
     },
   };
+}
+
+/** One rollout brings what is asked for, and one more may come of a late event; a third has no reason. */
+const enough = 2;
+
+function goesInCircles(truth: Truth): string[] {
+  const since = truth.audit.findLast((entry) => entry.write && !isOurs(entry))?.at ?? new Date(0);
+  const more = truth
+    .executions()
+    .filter(({ startedAt }) => Date.parse(startedAt) > since.getTime())
+    .filter(({ outcome }) => outcome === 'Succeeded' || outcome === 'Superseded');
+  if (more.length <= enough) return [];
+  const ends = [...new Set(more.map(({ outcome }) => outcome))].join(' and ');
+  return [
+    `it does not come to an end: ${more.length} rollouts ended ${ends} since anybody last changed something`,
+  ];
 }
 
 function runsTooLong(truth: Truth, execution: ObservedExecution): string[] {
