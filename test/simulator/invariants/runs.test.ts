@@ -1,12 +1,15 @@
 /** The invariants on whole runs: they watch, and have nothing to say. */
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { CreateHandler } from '../../../simulator/account/account.ts';
 import { replayedProduct } from '../../../simulator/invariants/replayed-product.ts';
 import { watchWorld } from '../../../simulator/invariants/watch-world.ts';
 import { loadProduct } from '../../../simulator/run/product.ts';
 import { runScenario } from '../../../simulator/run/run.ts';
 import { loadScenario } from '../../../simulator/scenario/load.ts';
+
+// A busy machine may be slow.
+vi.setConfig({ testTimeout: 60_000 });
 
 const scenario = loadScenario(readFileSync('test/scenarios/default.yaml', 'utf8'), 'default.yaml');
 
