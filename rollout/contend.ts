@@ -12,6 +12,10 @@ export type Contention =
   /** What the record is to remember of the times at which values were written again, this one included. */
   { kind: 'mine'; reapplied: NonNullable<RolloutRecord['reapplied']> } | { kind: 'contended'; why: string };
 
+/** Whether what is to be written was written before: the way back has its first write once the way there had its own. */
+const isWritten = ({ takingBack, lastPatchAt }: RolloutRecord): boolean =>
+  takingBack === undefined || (lastPatchAt !== undefined && lastPatchAt >= takingBack.since);
+
 /**
  * Whether the values may be written into the class. One that carries the purpose's own annotation was written for it
  * before, so that other values in it were put back since; one generation of the class is one time of putting back,
@@ -28,7 +32,8 @@ export function contention(
   );
   const { annotations, generation: classGeneration = 0 } = nodeClass.metadata;
   const differing = mismatches(target, classOptions(nodeClass));
-  const putBack = differing.length > 0 && annotations?.[GENERATION_ANNOTATION] === generation;
+  const putBack =
+    differing.length > 0 && annotations?.[GENERATION_ANNOTATION] === generation && isWritten(record);
   if (!putBack || recent.some((each) => each.classGeneration === classGeneration))
     return { kind: 'mine', reapplied: recent };
   if (recent.length < MOST_AN_HOUR)

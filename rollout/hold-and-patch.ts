@@ -130,8 +130,7 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const before = classOptions(nodeClass);
   const changes = mismatches(state.target, before).length > 0;
   const contended = contention(state, nodeClass, record, ports.clock.now());
-  if (contended.kind === 'contended' && state.takingBack === undefined)
-    return conclude(state, 'Contended', contended.why);
+  if (contended.kind === 'contended') return conclude(state, 'Contended', contended.why);
   const now = ports.clock.now().toISOString();
   const patchedAt = record.patchedAt ?? now;
   const { hashBefore: _, ...rest } = record;
@@ -139,8 +138,7 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const remembered: RolloutRecord = changes
     ? {
         ...rest,
-        ...(contended.kind === 'mine' &&
-          contended.reapplied.length > 0 && { reapplied: contended.reapplied }),
+        ...(contended.reapplied.length > 0 && { reapplied: contended.reapplied }),
         patchedAt,
         lastPatchAt: now,
         prior: record.prior ?? before,

@@ -43,6 +43,19 @@ test.each([
   expect(found.kind === 'mine' && found.reapplied.map((each) => each.classGeneration)).toEqual(generations);
 });
 
+test.each([
+  ['the first time on the way back', -5, []],
+  ['put back on the way back', 5, [7]],
+])('%s: is written, and counted as it should be', (_, patched, generations) => {
+  const record = {
+    ...written(),
+    takingBack: { since: instant(1000), why: 'refused' },
+    lastPatchAt: instant(1000 + patched),
+  };
+  const found = contention(state, classThat('optional', 'abc'), record, NOW);
+  expect(found.kind === 'mine' && found.reapplied.map((each) => each.classGeneration)).toEqual(generations);
+});
+
 test('values put back for the fourth time within an hour are left, and who did it is named', () => {
   const found = contention(state, classThat('optional', 'abc'), written(100, 200, 300), NOW);
   expect(found).toMatchObject({ kind: 'contended' });
