@@ -59,7 +59,7 @@ export function createWorkflow(client: SFNClient, stateMachineArn: string): Work
   };
 }
 
-function execution({ name, startDate, status }: Partial<ExecutionListItem>): Execution {
+function execution({ name, startDate, stopDate, status }: Partial<ExecutionListItem>): Execution {
   if (name === undefined || startDate === undefined || status === undefined) {
     throw new RolloutError(`Step Functions' answer about ${String(name)} lacks its name, start or status`);
   }
@@ -67,6 +67,7 @@ function execution({ name, startDate, status }: Partial<ExecutionListItem>): Exe
   return {
     name,
     startedAt: startDate.toISOString(),
+    ...(stopDate !== undefined && { endedAt: stopDate.toISOString() }),
     status: status === 'PENDING_REDRIVE' ? 'RUNNING' : status,
   };
 }

@@ -4,7 +4,6 @@ import { ForbiddenError, TransientError } from './errors.ts';
 import { readGround, registrationOf } from './ground.ts';
 import { readJournal } from './journal.ts';
 import { reportKey } from './naming.ts';
-import { isKey } from './parameters.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
 import { lastPatchOf, REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
@@ -244,7 +243,7 @@ function remembered(
       execution: ending.execution,
       endedAt: now.toISOString(),
       ...(ending.generation !== undefined && { generation: ending.generation }),
-      parameters: datesOf(stored.filter(({ key }) => isKey(key))),
+      parameters: ending.parameters ?? datesOf(stored),
       report,
     },
   };

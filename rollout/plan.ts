@@ -9,6 +9,7 @@ import { writeJournal, type Plan } from './journal.ts';
 import type { EC2NodeClass, Lease } from './kubernetes.ts';
 import { FIELD_MANAGER } from './naming.ts';
 import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned, pick } from './options.ts';
+import { isKey } from './parameters.ts';
 import type { Ports, StoredParameter } from './ports.ts';
 import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
@@ -250,4 +251,6 @@ function ownsOption(fieldsV1: Record<string, unknown>, option: string): boolean 
 
 /** lastModifiedDate by key, of the parameters that matter: a later one is a parameter written again. */
 export const datesOf = (stored: readonly StoredParameter[]): Record<string, string> =>
-  Object.fromEntries(stored.map(({ key, lastModifiedDate }) => [key, lastModifiedDate]));
+  Object.fromEntries(
+    stored.filter(({ key }) => isKey(key)).map(({ key, lastModifiedDate }) => [key, lastModifiedDate]),
+  );

@@ -93,6 +93,8 @@ export interface Clusters {
 export interface Execution {
   name: string;
   startedAt: string;
+  /** Absent while it runs. */
+  endedAt?: string;
   status: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
 }
 

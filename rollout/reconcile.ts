@@ -7,7 +7,6 @@ import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
 import { executionsOf, reportKey } from './naming.ts';
-import { isKey } from './parameters.ts';
 import { datesOf, propose, type PlanPorts } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
@@ -92,7 +91,7 @@ async function endDeadHolder(
 ): Promise<Visit | undefined> {
   const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
   if (holder === undefined) return undefined;
-  const status = (await ports.workflow.describe(holder.execution))?.status;
+  const { status, endedAt } = (await ports.workflow.describe(holder.execution)) ?? {};
   // Started by hand under a name of its own, or not on the list yet.
   if (status === 'RUNNING') return { rack, did: 'nothing', what: `${holder.execution} is at it` };
   if (status === 'SUCCEEDED') {
@@ -103,6 +102,7 @@ async function endDeadHolder(
     rack,
     execution: holder.execution,
     startedAt: holder.startedAt,
+    ...(endedAt !== undefined && { endedAt }),
     status: status ?? 'ABORTED',
   });
   return { rack, did: 'ended', what: holder.execution };
@@ -112,6 +112,7 @@ export interface Stopped {
   rack: string;
   execution: string;
   startedAt: string;
+  endedAt?: string;
   status: string;
 }
 
@@ -129,7 +130,10 @@ export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promi
   // It did conclude, all the way to its Lease: its Fail state is what was heard of.
   const reported = await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`);
   if (!hadTurn && reported !== undefined) return;
-  await closeRollout(ports, ending(stopped, record));
+  // What was written since it ended was not decided by it, however late its end is heard of.
+  const { endedAt = ports.clock.now().toISOString() } = stopped;
+  const parameters = (await ports.parameters.list(rack)).filter((each) => each.lastModifiedDate <= endedAt);
+  await closeRollout(ports, { ...ending(stopped, record), parameters: datesOf(parameters) });
 }
 
 async function raiseEpoch(
@@ -229,9 +233,7 @@ function stillStands(
   refused: string | undefined,
 ): boolean {
   if (last === undefined) return false;
-  const written =
-    JSON.stringify(sorted(last.parameters)) !==
-    JSON.stringify(sorted(datesOf(stored.filter(({ key }) => isKey(key)))));
+  const written = JSON.stringify(sorted(last.parameters)) !== JSON.stringify(sorted(datesOf(stored)));
   if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
   return refused === undefined ? DECIDED.includes(last.outcome) && !written : false;
 }

@@ -4,6 +4,7 @@ import { TransientError } from './errors.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { executionName, executionsOf } from './naming.ts';
+import { datesOf } from './plan.ts';
 import type { Ports } from './ports.ts';
 import type { RolloutRecord } from './record.ts';
 import { conclude, type Concluding, type Rolling } from './state.ts';
@@ -46,12 +47,14 @@ export async function runStep(
   if (asked.kind === 'other') return supersede(ports, state, asked.why);
   const guard = createGuard(ports, ground, state, askedAt);
   try {
-    return await step({
+    const next = await step({
       state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state,
       ground,
       record,
       guard,
     });
+    // Written from now on, a parameter was not decided by, however long it takes to conclude.
+    return next.next === 'conclude' ? { ...next, parameters: datesOf(parameters) } : next;
   } catch (error) {
     if (error instanceof AskWithdrawn) return conclude(state, 'Withdrawn', error.message);
     if (error instanceof TurnLost) return supersede(ports, state, error.message);

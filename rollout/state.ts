@@ -92,6 +92,8 @@ export const concludingSchema = stepSchema.extend({
   counts: countsSchema.exactOptional(),
   restoring: rollingSchema.shape.restoring.exactOptional(),
   strategy: policySchema.shape.strategy.exactOptional(),
+  /** lastModifiedDate by parameter key, of what it was decided by: a later date is a parameter written again. */
+  parameters: z.record(z.string(), instant).exactOptional(),
   /** Where a success goes on if the last look before it is written down does not find it. */
   unlessCompliant: rollingSchema.exactOptional(),
 });

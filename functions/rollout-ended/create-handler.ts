@@ -13,16 +13,19 @@ const endedSchema = EventBridgeSchema.extend({
     status: z.enum(['FAILED', 'TIMED_OUT', 'ABORTED']),
     /** Milliseconds since 1970. */
     startDate: z.number(),
+    stopDate: z.number().nullable(),
     input: z.string(),
   }),
 });
 
 export const createHandler = (ports: ReconcilePorts) =>
   instrument('rollout-ended', async (event, { logger }) => {
-    const { name, status, startDate, input } = endedSchema.parse(event).detail;
+    const { name, status, startDate, stopDate, input } = endedSchema.parse(event).detail;
     const { rack } = executionInputSchema.parse(JSON.parse(input));
     logger.appendKeys({ rack, execution: name });
-    await endStopped(ports, { rack, execution: name, startedAt: new Date(startDate).toISOString(), status });
+    const startedAt = new Date(startDate).toISOString();
+    const endedAt = stopDate === null ? {} : { endedAt: new Date(stopDate).toISOString() };
+    await endStopped(ports, { rack, execution: name, startedAt, ...endedAt, status });
     logger.info('cleaned up', { status });
     return { rack, execution: name, status };
   });

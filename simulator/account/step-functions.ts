@@ -157,9 +157,10 @@ export function createStepFunctions(options: {
     },
   });
 
-  const summary = ({ name, startedAt, status }: ExecutionRecord): Execution => ({
+  const summary = ({ name, startedAt, endedAt, status }: ExecutionRecord): Execution => ({
     name,
     startedAt: startedAt.toISOString(),
+    ...(endedAt !== undefined && { endedAt: endedAt.toISOString() }),
     status,
   });
   const find = (name: string): ExecutionRecord | undefined =>
