@@ -1,6 +1,7 @@
 /** A rack for one test of a world; what happened to it is kept in out/karpenter/. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { onTestFailed, onTestFinished } from 'vitest';
+import { reportSchema, type Report } from '../../rollout/report.ts';
 import { createRack, type Machine, type Rack, type RackOptions } from './rack.ts';
 import type { World } from './world.ts';
 
@@ -16,6 +17,8 @@ export interface TestedRack extends Rack {
   modified(machine: Machine, options: string, seconds?: number): Promise<void>;
   machine(claim: string): Promise<Machine | undefined>;
   patched(options: string): Promise<void>;
+  /** The evidence of the rack's newest execution. */
+  report(): Promise<Report>;
 }
 
 /** For people, after the run. */
@@ -56,6 +59,14 @@ export async function rackOf(world: World, name: string, options?: RackOptions):
           ({ options: has, applied, protected: held }) => has === wanted && applied && !held,
         ),
       ),
+    async report() {
+      const { reports } = world.product.ports;
+      const execution = rack.executions().at(-1)?.name ?? '';
+      const keys = await reports.list(`${name}/`);
+      const key = keys.find((candidate) => candidate.endsWith(`/${execution}.json`));
+      if (key === undefined) throw new Error(`${execution} has no report among ${keys.join(', ')}`);
+      return reportSchema.parse(JSON.parse((await reports.get(key)) ?? ''));
+    },
     gone: ({ claim, node = claim }, seconds) =>
       world.until(`${node} of ${name} is gone`, async () => (await machine(claim)) === undefined, seconds),
     modified: ({ claim, node = claim }, wanted, seconds) =>

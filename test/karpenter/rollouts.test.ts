@@ -55,6 +55,15 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
 
     expect(await it.concluded(240)).toMatchObject(succeeded);
     expect(it.fate('long')?.ended?.how).toBe('succeeded');
+    const report = await it.report();
+    const how = (node = ''): string | undefined => report.instances.find((one) => one.node === node)?.how;
+    expect([idle, short, long].map(({ node }) => how(node))).toEqual(['replaced', 'replaced', 'modified']);
+    expect(report.builds).toEqual(
+      expect.arrayContaining([
+        { name: 'default/graceful-short', node: short.node, changedUnder: false, fate: 'ended' },
+        { name: 'default/graceful-long', node: long.node, changedUnder: true, fate: 'ended' },
+      ]),
+    );
     await it.settled('required/1');
   });
 
@@ -64,6 +73,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.set(ASK);
     await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted', 180);
     expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect((await it.report()).builds).toMatchObject([{ name: 'default/karpenter-lost', fate: 'evicted' }]);
     await it.settled('required/1');
   });
 
@@ -159,6 +169,9 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.modified(kept, 'required/1', 180);
     expect(await it.concluded(180)).toMatchObject(succeeded);
     expect(await it.machine(kept.claim)).toMatchObject({ drifted: true, protected: false });
+    const { stragglers } = await it.report();
+    expect(stragglers).toMatchObject([{ node: kept.node }]);
+    expect(stragglers[0]?.why).toContain('PodDisruptionBudget budget-service');
   });
 
   it('lifts nothing while the class is not Ready', async ({ expect }) => {

@@ -66,6 +66,7 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
 
   const begin = async (): Promise<Part> => startKarpenter(program, plane, account, neighbours.endpoint);
   let karpenter = await begin();
+  let saidBefore = '';
   let away = false;
   stack.defer(() => karpenter.end());
   const kubelet = stack.use(startKubelet(api));
@@ -91,12 +92,13 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
     async killKarpenter() {
       away = true;
       await karpenter.end();
+      saidBefore += karpenter.said();
     },
     async startKarpenter() {
       karpenter = await begin();
       away = false;
     },
-    karpenterSaid: () => karpenter.said(),
+    karpenterSaid: () => saidBefore + karpenter.said(),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
