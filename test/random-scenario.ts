@@ -111,6 +111,7 @@ const fault = fc.record({
     'kubernetes:patch Node',
     'kubernetes:patch EC2NodeClass',
     'kubernetes:patch Lease',
+    'kubernetes:list Pod',
     'ssm:*',
     'ssm:PutParameter',
     's3:*',
@@ -125,6 +126,8 @@ const fault = fc.record({
     { error: 'Conflict' },
     { latency: '2s' },
     { latency: '45s' },
+    // Longer than a function may run: it is killed, and what it began may still arrive.
+    { latency: '130s' },
   ),
   from: fc.oneof(seconds(0, 240), minutes(0, 90)),
   for: fc.oneof(seconds(5, 120), minutes(1, 12)),
@@ -156,8 +159,8 @@ export const scenarioText = fc
       expireAfter: mostly('Never', 'Never', 'Never', '25h'),
     }),
     nodes: fc.array(node, { maxLength: names.length }),
-    timeline: fc.array(entry, { minLength: 1, maxLength: 14 }),
-    faults: fc.array(fault, { maxLength: 2 }),
+    timeline: fc.array(entry, { minLength: 1, maxLength: 18 }),
+    faults: fc.array(fault, { maxLength: 3 }),
     karpenter: fc.record({
       launch: seconds(5, 90),
       capacity: mostly('ok', 'ok', 'none', 'after:40m'),
