@@ -24,6 +24,7 @@ interface Due {
   name: string;
   patch: MergePatch;
   wanted: Wanted;
+  rollout: string | undefined;
   /** Written once the patch is: a NodeClaim's hold goes only when its node has its own. */
   then?: { kind: 'NodeClaim'; name: string; patch: MergePatch };
 }
@@ -39,10 +40,10 @@ export function duePatches(wanted: readonly Wanted[], rollout: string | undefine
     const claimPatch = claim &&
       onClaim && { kind: 'NodeClaim' as const, name: claim.metadata.name, patch: onClaim };
     if (node && onNode) {
-      const patch = { kind: 'Node' as const, name: node.metadata.name, patch: onNode, wanted: each };
+      const patch = { kind: 'Node' as const, name: node.metadata.name, patch: onNode, wanted: each, rollout };
       return [{ ...patch, ...(claimPatch && { then: claimPatch }) }];
     }
-    return claimPatch ? [{ ...claimPatch, wanted: each }] : [];
+    return claimPatch ? [{ ...claimPatch, wanted: each, rollout }] : [];
   });
 }
 
@@ -57,7 +58,10 @@ export async function keep(
   evidence: (entries: Entry[]) => Promise<void>,
 ): Promise<Kept> {
   const entries: Entry[] = [];
-  const write = async ({ kind, name, patch, wanted, then }: Due): Promise<void> => {
+  const write = async (planned: Due): Promise<void> => {
+    // A cordon's age counts from its own write: the first of many may be seconds before the last.
+    const [due = planned] = duePatches([planned.wanted], planned.rollout, ports.clock.now());
+    const { kind, name, patch, wanted, then } = due;
     if (!(await guard.tryPatch(kind, name, patch))) return;
     const { want, why } = wanted;
     entries.push({

@@ -1,4 +1,5 @@
 /** Carrying the table out: which patches are due, and how many a step writes. */
+import type { MergePatch } from '../../rollout/kubernetes.ts';
 import type { Entry } from '../../rollout/journal.ts';
 import { describe, expect, it } from 'vitest';
 import { BOTH, CORDON, NOTHING, PROTECT, type Hold, type Want } from '../../rollout/hold.ts';
@@ -70,6 +71,18 @@ describe('what a step writes', () => {
       ],
       left: 0,
     });
+  });
+
+  it('dates each cordon at its own write', async () => {
+    const dates: string[] = [];
+    let seconds = 0;
+    const ticking = { now: () => new Date(START.getTime() + 1000 * (seconds += 1)) };
+    const tryPatch = async (_kind: string, _name: string, patch: MergePatch): Promise<boolean> => {
+      dates.push(/cordonedAt\\":\\"([^\\]+)/.exec(JSON.stringify(patch))?.[1] ?? 'none');
+      return true;
+    };
+    await keep({ clock: ticking }, { tryPatch }, many(3), noPage);
+    expect(new Set(dates).size).toBe(3);
   });
 
   it('leaves what changed meanwhile to the next', async () => {
