@@ -30,7 +30,7 @@ const KEEPER = [
   'exec 3<&0',
   '"$@" </dev/null 3<&- &',
   'child=$!',
-  '{ cat <&3 >/dev/null; kill -9 "$child" 2>/dev/null; } &',
+  '{ cat <&3; kill -9 "$child"; } >/dev/null 2>&1 &',
   'watch=$!',
   'wait "$child"',
   'status=$?',
