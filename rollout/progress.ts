@@ -44,7 +44,7 @@ const since = (now: Date, then: string | Date): number => now.getTime() - new Da
 
 export function nextOf(before: Rolling, look: Look, record: RolloutRecord): Rolling | Concluding {
   const state = withUnknown(before, look);
-  if (since(look.now, state.wholeLookAt) >= BLIND_LIMIT_MS) {
+  if (since(look.now, blindSince(state)) >= BLIND_LIMIT_MS) {
     return conclude(
       state,
       'Failed',
@@ -58,6 +58,10 @@ export function nextOf(before: Rolling, look: Look, record: RolloutRecord): Roll
     whenCompliant(withCompliance(state, look), look, record)
   );
 }
+
+/** Looks begin with the patch: what strategy immediate takes before it is not time without one. */
+const blindSince = ({ wholeLookAt, patchedAt = wholeLookAt }: Rolling): string =>
+  patchedAt > wholeLookAt ? patchedAt : wholeLookAt;
 
 function withUnknown(state: Rolling, { counts, now }: Look): Rolling {
   const { unknownSince, ...rest } = state;

@@ -273,6 +273,12 @@ describe('an instance that stays unknown', () => {
 describe('without a whole look', () => {
   const blind = { instancesKnown: false, unknown: ['a'] };
 
+  it('is counted from the patch, before which strategy immediate may take long', () => {
+    const state = { patchedAt: instant(1800), wholeLookAt: instant(0) };
+    expect(next(look(3599, blind), { state }).next).toBe('look');
+    expect(next(look(3600, blind), { state })).toMatchObject({ outcome: 'Failed' });
+  });
+
   it('looks again in 20 seconds, and fails after 30 minutes', () => {
     expect(next(look(2799, blind), { state: { wholeLookAt: instant(1000) } })).toMatchObject({
       next: 'look',
