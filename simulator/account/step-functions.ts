@@ -30,6 +30,8 @@ export interface StepFunctions {
 
 /** 256 KiB, for a Task's result and for every state's output. */
 const payloadLimit = 262_144;
+/** Events that an execution's history may have: the end of one that looks too often. */
+const historyLimit = 25_000;
 
 /** Neither `States.ALL` nor a Retry gets hold of it; the library reads these two flags. */
 class UncatchableError extends Error {
@@ -123,6 +125,13 @@ export function createStepFunctions(options: {
         if (state?.output !== undefined && jsonBytes(state.output) > payloadLimit) {
           const error = tooLarge(state.name);
           run.fate = { status: 'FAILED', error: error.name, cause: error.message };
+          abort();
+        } else if (execution.historyEvents >= historyLimit) {
+          run.fate = {
+            status: 'FAILED',
+            error: 'States.Runtime',
+            cause: `The execution reached the maximum number of history events (${String(historyLimit)}).`,
+          };
           abort();
         }
       }

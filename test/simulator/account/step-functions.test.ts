@@ -206,6 +206,21 @@ test("the definition's TimeoutSeconds ends the execution", async () => {
   });
 });
 
+test('a history of 25,000 events ends the execution, which nothing can catch', async () => {
+  const often = { lookAgainIn: 1 };
+  await inWorld({ definition: loop, functions: { observe: answers(often) } }, async ({ account, until }) => {
+    await account.ports.workflow.start('demo-1', 'demo');
+    // Nine events a second: five of the Task, two of the Choice, two of the Wait.
+    await until(2_770_000);
+    expect(account.stepFunctions.executions[0]).toMatchObject({ status: 'RUNNING' });
+    await until(2_785_000);
+    expect(account.stepFunctions.executions[0]).toMatchObject({
+      status: 'FAILED',
+      cause: 'The execution reached the maximum number of history events (25000).',
+    });
+  });
+});
+
 test("a Task's result above 256 KiB ends the execution, even where the state throws it away", async () => {
   const definition = structuredClone(loop);
   Object.assign(definition.States['Observe'] ?? {}, {
