@@ -25,7 +25,8 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   const turn = await takeTurn(ports, ground.cluster, ground.nodeClass.metadata.name, state);
   if (turn.kind === 'newer')
     return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
-  if (turn.kind === 'same') return conclude(state, 'NothingToDo', `already rolled out by ${turn.holder}`);
+  if (turn.kind === 'same')
+    return conclude(state, 'NothingToDo', `already being rolled out by ${turn.holder}`);
   // Read again: until the turn was taken the record was somebody else's to write.
   const before = await ports.records.read(state.rack);
   const record = remember(

@@ -113,7 +113,8 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   const lease = await findLease(ground.cluster, ground.nodeClass.metadata.name);
   if (lease === undefined) return end('Refused', leaseMissing(ground.nodeClass.metadata.name));
   const running = await alreadyRunning(ports, lease, purpose, execution);
-  if (running !== undefined) return { ...end('NothingToDo', `already rolled out by ${running}`), purpose };
+  if (running !== undefined)
+    return { ...end('NothingToDo', `already being rolled out by ${running}`), purpose };
   const live = fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []);
   const unapproved = needsApproval(
     decision.policy,

@@ -22,7 +22,7 @@ export function planText(rack: string, state: State, plan: Plan | undefined): st
   const owners = Object.entries(plan.owners).map(([manager, fields]) => `${manager} (${fields.join(', ')})`);
   return [
     `${bold(rack)}: ${state.waitsFor ?? 'something differs'}`,
-    `Class ${plan.class.name}: ${inWords(plan.class.before)} → ${inWords({ ...plan.class.before, ...plan.target })}`,
+    classText(plan),
     ...(plan.restoring.length > 0 ? [`Given back afterwards: ${plan.restoring.join(', ')}`] : []),
     ...(plan.looser.length > 0 ? [notable(`Looser: ${plan.looser.join(', ')}`)] : []),
     ...(owners.length > 0 ? [`Managed by others: ${owners.join(', ')}`] : []),
@@ -39,6 +39,11 @@ export function planText(rack: string, state: State, plan: Plan | undefined): st
         ]
       : []),
   ].join('\n');
+}
+
+function classText({ class: { name, before }, target }: Plan): string {
+  const [now, then] = [inWords(before), inWords({ ...before, ...target })];
+  return now === then ? `Class ${name}: ${now}, unchanged` : `Class ${name}: ${now} → ${then}`;
 }
 
 function optionsOf(before: Plan['nodes'][number]['before']): string {

@@ -90,7 +90,7 @@ export function managersOf(nodeClass: EC2NodeClass, option: string): string[] {
 /** Whether it found everything as it is to be: one that left it to another execution did not. */
 export function foundRight({ outcome, reason }: ObservedExecution): boolean {
   if (outcome === 'Succeeded') return true;
-  return outcome === 'NothingToDo' && reason?.startsWith('already rolled out by') !== true;
+  return outcome === 'NothingToDo' && reason?.startsWith('already being rolled out by') !== true;
 }
 
 export function createHistory(truth: Truth): History {
