@@ -272,10 +272,12 @@ function unknownsOf(ending: Concluding, fleet: Fleet | undefined): string[] {
     .map(({ name }) => name);
 }
 
+const buildNodes = (count: number): string => `${String(count)} build node${count === 1 ? '' : 's'}`;
+
 function inWords(entry: Entry): string {
   switch (entry.what) {
     case 'planned':
-      return `planned: ${String(entry.plan.nodes.length)} build nodes`;
+      return `planned: ${buildNodes(entry.plan.nodes.length)}`;
     case 'hold': {
       const holds = [entry.protected ? 'protected' : '', entry.cordoned ? 'cordoned' : '']
         .filter(Boolean)
@@ -283,7 +285,9 @@ function inWords(entry: Entry): string {
       return `${entry.node} ${holds === '' ? 'released' : holds}: ${entry.why}`;
     }
     case 'allProtected':
-      return `all ${String(entry.nodes.length)} build nodes were found protected`;
+      return entry.nodes.length === 1
+        ? 'the one build node was found protected'
+        : `all ${String(entry.nodes.length)} build nodes were found protected`;
     case 'patched':
       return `EC2NodeClass ${entry.class} patched: ${entry.why}`;
     case 'modified':
