@@ -177,10 +177,10 @@ export async function createRack(world: World, name: string, options: RackOption
     const states = new Map(
       (await machines()).map(({ claim, ...rest }) => [claim, JSON.stringify(rest)] as const),
     );
-    for (const { payload, state = '', name: execution } of executions()) {
+    for (const { payload, state = '', name: execution, cause } of executions()) {
       states.set(
         execution,
-        [state, payload['waitsFor'], payload['outcome']].filter(Boolean).map(String).join(': '),
+        [state, payload['waitsFor'], payload['outcome'], cause].filter(Boolean).map(String).join(': '),
       );
     }
     for (const [build, fate] of kubelet.fates) {
