@@ -228,6 +228,10 @@ export async function createRack(world: World, name: string, options: RackOption
         metadata: { name: full(service) },
         spec: { replicas: 1, selector, template: { metadata: { labels }, spec: podSpec(name) } },
       });
+      // A node that has registered is not yet one that the pod runs on: a rollout would cordon it before.
+      const runs = (): boolean =>
+        [...kubelet.fates.keys()].some((pod) => pod.startsWith(`${full(service)}-`));
+      await world.until(`service ${full(service)} runs`, runs, 180);
     },
     async breakClass() {
       await selectSecurityGroups('nothing');
