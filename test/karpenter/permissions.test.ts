@@ -30,7 +30,6 @@ const paths: Record<string, string> = {
   ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
   Role: '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles',
   RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings',
-  ConfigMap: '/api/v1/namespaces/default/configmaps',
   Lease: '/apis/coordination.k8s.io/v1/namespaces/default/leases',
   ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
