@@ -150,7 +150,8 @@ export async function createRack(world: World, name: string, options: RackOption
         const instanceId = (claim.status?.providerID ?? '').split('/').at(-1);
         const instance = instances.find(({ InstanceId }) => InstanceId === instanceId);
         if (instance === undefined) return [];
-        const node = nodes.find(({ metadata }) => metadata.name === claim.status?.nodeName);
+        // The claim learns its node's name after the node is there, and a Build may run in between.
+        const node = nodes.find(({ spec }) => spec.providerID === claim.status?.providerID);
         const { HttpTokens, HttpPutResponseHopLimit, State } = instance.MetadataOptions;
         return [
           {
