@@ -10,6 +10,7 @@ import {
   type Key,
 } from './parameters.ts';
 import type { Options } from './record.ts';
+import { quoted, refuse } from './refusals.ts';
 
 /** How a rollout is to go about it. Durations in seconds. */
 export interface Policy {
@@ -102,7 +103,7 @@ const unknownPolicies = (list: readonly StoredParameter[]): string[] =>
     .map(({ key, value }) => {
       const nearest = nearestKey(key);
       const meant = nearest === undefined ? '' : `, did you mean ${nearest}?`;
-      return `${key} is ${JSON.stringify(value)}; this release knows no such policy${meant} Unset it`;
+      return refuse('unknownPolicy', { key, value: quoted(value), meant });
     });
 
 type Value<K extends Key> = Extract<ReturnType<(typeof parameters)[K]['read']>, { ok: true }>['value'];
@@ -114,9 +115,7 @@ function reader(stored: Stored, refusals: string[]): Used {
     const parameter = stored[key];
     if (parameter === undefined) return undefined;
     if (parameter.type !== 'String') {
-      refusals.push(
-        `${key} is of type ${parameter.type}; accepted is a String with ${parameters[key].accepted}`,
-      );
+      refusals.push(refuse('type', { key, type: parameter.type, accepted: parameters[key].accepted }));
       return undefined;
     }
     const read = parameters[key].read(parameter.value);

@@ -1,6 +1,7 @@
 /** Where a rollout takes place: the registered cluster, the pool and the class that it refers to. */
 import type { Cluster, Clusters, Records, Registration } from './ports.ts';
 import type { EC2NodeClass, NodePool } from './kubernetes.ts';
+import { refuse } from './refusals.ts';
 
 export interface Ground {
   registration: Registration;
@@ -38,20 +39,20 @@ export async function readGround(
   const cluster = await ports.clusters.connect(registration.cluster);
   const pools = await cluster.list('NodePool');
   const pool = pools.find(({ metadata }) => metadata.name === registration.nodePool);
-  const where = `in cluster ${registration.cluster}`;
+  const where = { cluster: registration.cluster };
   if (pool === undefined)
-    return { kind: 'gone', why: `there is no NodePool ${registration.nodePool} ${where}`, cluster };
+    return { kind: 'gone', why: refuse('noPool', { pool: registration.nodePool, ...where }), cluster };
   const { kind, name } = pool.spec.template.spec.nodeClassRef;
   if (kind !== 'EC2NodeClass') {
     return {
       kind: 'gone',
-      why: `NodePool ${registration.nodePool} refers to a ${kind} (${name}), and only an EC2NodeClass has metadataOptions`,
+      why: refuse('otherKind', { pool: registration.nodePool, kind, nodeClass: name }),
       cluster,
     };
   }
   const nodeClass = await cluster.get('EC2NodeClass', name);
   if (nodeClass === undefined)
-    return { kind: 'gone', why: `there is no EC2NodeClass ${name} ${where}`, cluster };
+    return { kind: 'gone', why: refuse('noClass', { nodeClass: name, ...where }), cluster };
   const refusal =
     sharedClass(pools, pool, name) ??
     classOfAnotherRack(pools, registration, others, name) ??
@@ -74,7 +75,7 @@ export function sharedClass(
     .map(({ metadata }) => metadata.name);
   return sharing.length === 0
     ? undefined
-    : `EC2NodeClass ${nodeClass} is also used by NodePool ${sharing.join(', ')}, whose nodes must not change: give NodePool ${pool.metadata.name} a class of its own`;
+    : refuse('sharedClass', { nodeClass, others: sharing.join(', '), pool: pool.metadata.name });
 }
 
 /** Why a class must not be written: it is another rack's. */
@@ -92,7 +93,7 @@ export function classOfAnotherRack(
           metadata.name === nodePool && refersTo({ metadata, spec, kind: 'NodePool' }, nodeClass),
       ),
   );
-  return owner && `EC2NodeClass ${nodeClass} belongs to rack ${owner.rack}: one class belongs to one rack`;
+  return owner && refuse('classOfAnotherRack', { nodeClass, rack: owner.rack });
 }
 
 /** Why nodes of a pool cannot be replaced: a static one needs room for one more. */
@@ -101,7 +102,11 @@ export function noHeadroom(pool: NodePool): string | undefined {
   if (replicas === undefined || limits?.['nodes'] === undefined) return undefined;
   return Number(limits['nodes']) > replicas
     ? undefined
-    : `NodePool ${pool.metadata.name} is static with ${String(replicas)} replicas and limits.nodes ${String(limits['nodes'])}: Karpenter cannot replace a node without headroom; raise limits.nodes`;
+    : refuse('noHeadroom', {
+        pool: pool.metadata.name,
+        replicas: String(replicas),
+        nodes: String(limits['nodes']),
+      });
 }
 
 /** Whether the class has come to be used by another pool, which is looked at again before each write of it. */

@@ -1,6 +1,7 @@
 /** The parameters that a rollout reads: their groups, defaults and accepted values, each with its own reader. */
 import { distance } from 'fastest-levenshtein';
 import type { Read } from './read.ts';
+import { quoted, refuse } from './refusals.ts';
 import { parseSelector } from './selector.ts';
 
 export type Group = 'security' | 'build' | 'karpenter' | 'rollout';
@@ -228,5 +229,5 @@ export const IMDS_KEYS = [
 /** One sentence that refuses a value: the thing, the value, what is accepted, the nearest accepted value. */
 export function refuseValue(key: Key, value: string, nearest?: string): string {
   const meant = nearest === undefined ? '' : `; did you mean \`${nearest}\`?`;
-  return `${key} is ${JSON.stringify(value)}; accepted is ${parameters[key].accepted}${meant}`;
+  return refuse('value', { key, value: quoted(value), accepted: `${parameters[key].accepted}${meant}` });
 }

@@ -13,6 +13,7 @@ import { isKey } from './parameters.ts';
 import type { Ports, StoredParameter } from './ports.ts';
 import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
+import { refuse } from './refusals.ts';
 import { few, type State } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { findLease, holderOf, leaseMissing } from './turn.ts';
@@ -71,10 +72,7 @@ export async function planStep(
 export async function propose(ports: PlanPorts, rack: string, execution?: string): Promise<Proposal> {
   const { registration, others } = await registrationOf(ports, rack);
   if (registration === undefined) {
-    return end(
-      'Refused',
-      `rack ${rack} is not registered: run \`imds-rollout rack add ${rack} --cluster <cluster>\``,
-    );
+    return end('Refused', refuse('notRegistered', { rack }));
   }
   const [stored, record] = await Promise.all([ports.parameters.list(rack), ports.records.read(rack)]);
   const decision = decide(stored, owned(record.baseline).length > 0);
@@ -152,9 +150,7 @@ async function forbiddenByAccount(
   if (purpose.target.httpTokens !== 'optional') return undefined;
   const { httpTokensEnforced, managedBy } = await ports.instances.accountDefaults();
   const who = managedBy === 'declarative-policy' ? 'an organisation policy' : 'the account';
-  return httpTokensEnforced
-    ? `${who} enforces HttpTokens=required (HttpTokensEnforced), so httpTokens=optional cannot be launched`
-    : undefined;
+  return httpTokensEnforced ? refuse('tokensEnforced', { who }) : undefined;
 }
 
 /** What is not as desired, in words; undefined where class and instances are. */

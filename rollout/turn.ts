@@ -3,6 +3,7 @@ import { ConflictError, NotFoundError, RolloutError } from './errors.ts';
 import type { Lease } from './kubernetes.ts';
 import { GENERATION_ANNOTATION, leaseName, STARTED_ANNOTATION } from './naming.ts';
 import type { Clock, Cluster, Workflow } from './ports.ts';
+import { refuse } from './refusals.ts';
 
 /** How long a Lambda of an execution may outlive it: the longest function time-out. */
 export const LONGEST_FUNCTION_MS = 120_000;
@@ -43,8 +44,7 @@ export function holderOf(lease: Lease): Holder | undefined {
 export const findLease = (cluster: Cluster, nodeClass: string): Promise<Lease | undefined> =>
   cluster.get('Lease', leaseName(nodeClass));
 
-export const leaseMissing = (nodeClass: string): string =>
-  `Lease ${leaseName(nodeClass)} does not exist: it is made when the rack is registered; run \`imds-rollout rack add\` again`;
+export const leaseMissing = (nodeClass: string): string => refuse('noLease', { lease: leaseName(nodeClass) });
 
 export async function readLease(cluster: Cluster, nodeClass: string): Promise<Lease> {
   const lease = await findLease(cluster, nodeClass);
