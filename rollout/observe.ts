@@ -131,6 +131,12 @@ interface Seen {
   written: number;
 }
 
+/** Held once what is due is written; a node that cannot be judged keeps what it carries. */
+function heldAfter(fleet: Fleet, wanted: readonly Wanted[]): BuildNode[] {
+  const due = new Map(wanted.map(({ node, want }) => [node, want.protect || want.cordon]));
+  return fleet.nodes.filter((node) => due.get(node) ?? (node.hold !== undefined && !node.leaving));
+}
+
 /** What the look saw, judged: counts, and names of those that matter. */
 function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Seen): Look {
   const judged = fleet.nodes
@@ -138,7 +144,7 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Se
     .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), lastPatchOf(state)) }));
   const of = (verdict: string): BuildNode[] =>
     judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
-  const heldNodes = wanted.filter(({ want }) => want.protect || want.cordon).map(({ node }) => node);
+  const heldNodes = heldAfter(fleet, wanted);
   const busy = heldNodes.filter(({ builds }) => builds.length > 0);
   const counts: Counts = {
     right: of('right').length,

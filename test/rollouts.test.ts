@@ -55,6 +55,20 @@ timeline:
   expect(result.violations).toEqual([]);
 });
 
+test('while EC2 answers nothing, what is held is still counted', async () => {
+  const { result } = await playTraced(
+    scenarioOf(`
+runFor: 2h
+nodes: [{ name: busy, pool: build, builds: [{ name: long, runsFor: 90m }] }]
+timeline: [{ at: 1m, set: { karpenter_build_imds_tokens: required } }]
+faults: [{ api: "ec2:DescribeInstances", error: RequestLimitExceeded, from: 2m, for: 40m }]
+`),
+  );
+  expect(result.notices.map(({ detail }) => detail)).toMatchObject([
+    { outcome: 'Failed', counts: { unknown: 1, held: 1, buildsOnHeldNodes: 1 } },
+  ]);
+});
+
 describe('the payload', () => {
   const minute = 60_000;
   const fleetOf = (count: number): Scenario =>
