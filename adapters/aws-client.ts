@@ -14,6 +14,8 @@ export const awsClient = (connection: AwsConnection = {}) => ({
   retryMode: 'standard',
   maxAttempts: 3,
   requestHandler: {
+    // HTTPS_PROXY and NO_PROXY; the SDK's own agents pass them over.
+    httpsAgent: { keepAlive: true, maxSockets: 50, proxyEnv: process.env },
     connectionTimeout: 2_000,
     // Three attempts stay well below the 120 s of the longest step.
     requestTimeout: 10_000,

@@ -44,7 +44,7 @@ const kinds: readonly [RegExp, Kind][] = [
   ],
 ];
 
-const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SSL)/;
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SSL|ERR_PROXY)/;
 
 /** Runs calls of one AWS API; what they throw comes out as one of errors.ts, the original as its cause. */
 export async function calling<T>(api: string, target: string, calls: () => Promise<T>): Promise<T> {

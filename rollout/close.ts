@@ -4,6 +4,7 @@ import { ForbiddenError, TransientError } from './errors.ts';
 import { readGround, registrationOf } from './ground.ts';
 import { readJournal } from './journal.ts';
 import { reportKey } from './naming.ts';
+import { noticeType, type NoticeDetail } from './notice.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
 import { lastPatchOf, REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
@@ -180,6 +181,8 @@ async function tell(
   report: { key: string; sha256: string },
 ): Promise<void> {
   const { rack, execution, outcome, reason, generation, counts } = ending;
+  // Whoever took over tells what becomes of the rack.
+  if (outcome === 'Superseded') return;
   if (ground !== undefined) {
     await ground.cluster.emit({
       type: outcome === 'Succeeded' || outcome === 'Withdrawn' ? 'Normal' : 'Warning',
@@ -192,20 +195,18 @@ async function tell(
       },
     });
   }
-  await ports.notices.send({
-    type: `IMDS Rollout ${outcome}`,
-    detail: {
-      schemaVersion: 1,
-      rack,
-      cluster: registration?.cluster ?? null,
-      execution,
-      outcome,
-      reason,
-      generation: generation ?? null,
-      counts: counts ?? null,
-      report,
-    },
-  });
+  const detail: NoticeDetail = {
+    schemaVersion: 1,
+    rack,
+    cluster: registration?.cluster ?? null,
+    execution,
+    outcome,
+    reason,
+    generation: generation ?? null,
+    counts: counts ?? null,
+    report,
+  };
+  await ports.notices.send({ type: noticeType(outcome), detail });
 }
 
 function remembered(

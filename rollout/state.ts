@@ -20,7 +20,7 @@ const policySchema = z.strictObject({
   buildSelector: z.string().exactOptional(),
 });
 
-const countsSchema = z.strictObject({
+export const countsSchema = z.strictObject({
   right: z.int(),
   wrong: z.int(),
   unknown: z.int(),

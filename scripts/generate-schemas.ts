@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { z } from 'zod';
 
+import { noticeSchema } from '../rollout/notice.ts';
 import { reportSchema } from '../rollout/report.ts';
 import { resultSchema } from '../simulator/run/result.ts';
 import { scenarioSchema } from '../simulator/scenario/schema.ts';
@@ -20,6 +21,7 @@ const published: Published[] = [
   { file: 'scenario', title: 'Scenario of imds-rollout simulate', schema: scenarioSchema, io: 'input' },
   { file: 'result', title: 'Result of imds-rollout simulate --json', schema: resultSchema, io: 'output' },
   { file: 'report', title: 'Report of a rollout', schema: reportSchema, io: 'output' },
+  { file: 'notice', title: 'Detail of the events of imds-rollout', schema: noticeSchema, io: 'output' },
 ];
 
 async function render({ file, title, schema, io }: Published, path: string): Promise<string> {

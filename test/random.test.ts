@@ -9,6 +9,7 @@ import { watchWorld } from '../simulator/invariants/watch-world.ts';
 import { loadProduct } from '../simulator/run/product.ts';
 import { runScenario } from '../simulator/run/run.ts';
 import { loadScenario } from '../simulator/scenario/load.ts';
+import { wrongNotices } from './notices.ts';
 import { scenarioText } from './random-scenario.ts';
 
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? '40');
@@ -36,6 +37,7 @@ test('no afternoon by chance breaks an invariant', async () => {
       for (const { outcome } of result.rollouts) outcomes.add(outcome);
       lost += result.buildsLost;
       expect([...result.violations, ...(twice?.violations ?? [])]).toEqual([]);
+      expect(wrongNotices(result.notices)).toEqual([]);
     }),
     { numRuns, seed },
   );

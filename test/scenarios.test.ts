@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { differences } from '../simulator/scenario/expect.ts';
 import { loadScenario } from '../simulator/scenario/load.ts';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
+import { wrongNotices } from './notices.ts';
 import { playTraced } from './trace.ts';
 
 // A busy machine may be slow; what counts is counted, not timed.
@@ -34,6 +35,7 @@ describe.each(files)('%s', (file) => {
     expect(scenario.expect).toBeDefined();
     expect(differences(scenario.expect ?? {}, { ...result })).toEqual([]);
     expect(result.violations).toEqual([]);
+    expect(wrongNotices(result.notices)).toEqual([]);
   });
 });
 

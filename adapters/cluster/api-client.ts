@@ -4,7 +4,7 @@
  * know, while a rollout hands managedFields back exactly as it read them.
  */
 import { HttpMethod, KubeConfig, type Configuration, type RequestContext } from '@kubernetes/client-node';
-import { Agent, interceptors, type Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, interceptors, type Dispatcher } from 'undici';
 import { KubernetesStatus, translated, type Request } from './errors.ts';
 
 export interface ApiServer {
@@ -100,7 +100,10 @@ function bearer(token: () => Promise<string>): Authenticator {
  */
 function connectionsTo({ certificateAuthority }: ApiServer): Dispatcher {
   const ca = Buffer.from(certificateAuthority, 'base64').toString('utf8');
-  return new Agent({ connections: CONNECTIONS, connect: { ca, timeout: 5_000 } }).compose(
+  const tls = { ca, timeout: 5_000 };
+  // Through HTTPS_PROXY, unless NO_PROXY excepts it, the same verified TLS.
+  const agent = new EnvHttpProxyAgent({ connections: CONNECTIONS, connect: tls, requestTls: tls });
+  return agent.compose(
     interceptors.retry({
       methods: ['GET'],
       maxRetries: 2,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { noticeSchema } from '../../rollout/notice.ts';
 import { outcomes } from '../../rollout/record.ts';
 import { anchors, read } from './markdown.ts';
 
@@ -50,4 +52,18 @@ test('README and operations tell of every outcome', () => {
   expect(outcomes.filter((outcome) => !readme.includes(`\`${outcome}\``))).toEqual([]);
   const headings = anchors(read('docs/operations.md')).join(' ');
   expect(outcomes.filter((outcome) => !headings.includes(outcome.toLowerCase()))).toEqual([]);
+});
+
+test("operations' pattern for notices asks for what they have", () => {
+  const [, text = ''] = /```json\n([\s\S]*?)```/.exec(read('docs/operations.md')) ?? [];
+  const pattern = z
+    .strictObject({
+      source: z.tuple([z.literal('imds-rollout')]),
+      detail: z.record(z.string(), z.array(z.unknown())),
+    })
+    .parse(JSON.parse(text));
+  for (const [key, values] of Object.entries(pattern.detail)) {
+    const field = noticeSchema.shape[key as keyof typeof noticeSchema.shape] as z.ZodType | undefined;
+    expect(values.filter((value) => field?.safeParse(value).success !== true)).toEqual([]);
+  }
 });

@@ -95,6 +95,19 @@ const COMMON = new Set(['ssm', 'eks', 's3', 'states']);
 
 const calls = scan();
 
+test('docs/network.md names the endpoints of all services that the bundles in a VPC have a client of', () => {
+  const inVpc = [...functionsOf(new Template({ isInVpc: true })).values()].filter((one) => one.VpcConfig);
+  expect(inVpc.length).toBeGreaterThan(0);
+  const held = inVpc.flatMap(({ Handler, zip }) => {
+    const file = readZip(readFileSync(zip)).get(Handler.replace(/\.handler$/, '.mjs'));
+    return [...clientsIn(file?.toString() ?? '')];
+  });
+  const named = [
+    ...readFileSync('docs/network.md', 'utf8').matchAll(/com\.amazonaws\.<region>\.([a-z0-9]+)/g),
+  ];
+  expect(named.map(([, service]) => service).sort()).toEqual([...new Set(held)].sort());
+});
+
 describe.each([...functionsOf(new Template())])('%s', (name, { Handler, Environment, zip }) => {
   const path = Handler.replace(/\.handler$/, '.mjs');
   const files = readZip(readFileSync(zip));

@@ -13,7 +13,7 @@ describe('the published JSON Schemas', () => {
     expect(run.status).toBe(0);
   });
 
-  it.each(['scenario', 'result', 'report'])('%s is of draft 2020-12', (file) => {
+  it.each(['scenario', 'result', 'report', 'notice'])('%s is of draft 2020-12', (file) => {
     expect(read(file)).toMatchObject({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
