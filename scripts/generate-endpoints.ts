@@ -15,7 +15,9 @@ const services: Record<string, { name: string; endpoint: string; kind: 'interfac
 
 // The others stay outside of any VPC: infra/network.yml.
 const inVpc = [...scan()].filter(([, { cluster }]) => cluster !== 'nothing');
-const called = new Set(inVpc.flatMap(([, { actions }]) => [...actions].map((one) => one.split(':')[0] ?? '')));
+const called = new Set(
+  inVpc.flatMap(([, { actions }]) => [...actions].map((one) => one.split(':')[0] ?? '')),
+);
 
 const rows = [...called].sort().map((prefix) => {
   const service = services[prefix];
