@@ -26,7 +26,7 @@ export type PlanPorts = Pick<
 type Asks = Extract<Decision, { kind: 'asks' }>;
 
 export type Proposal =
-  | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose }
+  | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose; fleet?: Fleet }
   /** `differs`: class or instances are not as desired; else only holds of an earlier rollout are left. */
   | {
       kind: 'roll';
@@ -106,6 +106,7 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
     return {
       ...end('NothingToDo', `class and instances are as desired: ${inWords(purpose.target)}${noticed}`),
       purpose,
+      fleet,
     };
   }
   const lease = await findLease(ground.cluster, ground.nodeClass.metadata.name);

@@ -6,9 +6,11 @@ import { readFleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
+import { measureFleet, measureRunning, type Measured } from './measure.ts';
 import { executionsOf, reportKey } from './naming.ts';
 import { datesOf, propose, type PlanPorts } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
+import { purposeOf } from './purpose.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { startRollout } from './start.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
@@ -30,6 +32,7 @@ export interface Visit {
   rack: string;
   did: 'nothing' | 'table' | 'started' | 'ended';
   what: string;
+  measured: Measured;
 }
 
 /** The racks to be visited now: those whose record says that holds may exist, each time; others every 15 minutes. */
@@ -45,40 +48,45 @@ export async function racksDue(ports: ReconcilePorts): Promise<Registration[]> {
 }
 
 export async function reconcileRack(ports: ReconcilePorts, { rack }: Registration): Promise<Visit> {
+  try {
+    return await visitRack(ports, rack);
+  } catch (error) {
+    // A rollout that begins while its rack is visited has the rack from then on.
+    if (error instanceof TurnLost) return { rack, did: 'nothing', what: error.message, measured: {} };
+    throw error;
+  }
+}
+
+async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
   const stored = await ports.parameters.list(rack);
   const record = await ports.records.read(rack);
   const decision = decide(stored, Object.keys(record.baseline).length > 0);
   if (!record.holdsMayExist && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
-    return { rack, did: 'nothing', what: 'asks for nothing' };
+    return { rack, did: 'nothing', what: 'asks for nothing', measured: {} };
   }
   const { registration, others } = await registrationOf(ports, rack);
   const read = registration && (await readGround(ports, registration, others));
   const running = executionsOf(rack, await ports.workflow.running());
-  if (running.length > 0)
-    return { rack, did: 'nothing', what: `${running.map(({ name }) => name).join(', ')} is at it` };
+  if (running.length > 0) {
+    const what = `${running.map(({ name }) => name).join(', ')} is at it`;
+    return { rack, did: 'nothing', what, measured: measureRunning(running) };
+  }
   if (read?.kind === 'gone' && record.holdsMayExist) {
     const { entries } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
-    if (entries.length > 0)
-      return { rack, did: 'table', what: `${String(entries.length)} holds released: ${read.why}` };
-  }
-  if (read?.kind === 'found') {
-    const ended = await endDeadHolder(ports, rack, read.ground);
-    if (ended !== undefined) return ended;
-    if (record.holdsMayExist) {
-      const visit = await keepTable(ports, rack, read.ground, decision, record).catch(yieldTo(rack));
-      if (visit !== undefined) return visit;
+    if (entries.length > 0) {
+      const what = `${String(entries.length)} holds released: ${read.why}`;
+      return { rack, did: 'table', what, measured: {} };
     }
   }
-  return startWhereNeeded(ports, rack, record, stored);
+  if (read?.kind !== 'found') return startWhereNeeded(ports, rack, record, stored, {});
+  const ended = await endDeadHolder(ports, rack, read.ground);
+  if (ended !== undefined) return ended;
+  if (!record.holdsMayExist) return startWhereNeeded(ports, rack, record, stored, {});
+  const { changed, measured } = await keepTable(ports, rack, read.ground, decision, record);
+  return changed > 0
+    ? { rack, did: 'table', what: `${String(changed)} holds changed`, measured }
+    : startWhereNeeded(ports, rack, record, stored, measured);
 }
-
-/** A rollout that begins while its rack is visited has the rack from then on. */
-const yieldTo =
-  (rack: string) =>
-  (error: unknown): Visit => {
-    if (error instanceof TurnLost) return { rack, did: 'nothing', what: error.message };
-    throw error;
-  };
 
 /**
  * An execution that no longer runs but still has the Lease. One that was stopped is cleaned up after; one that ended
@@ -93,10 +101,13 @@ async function endDeadHolder(
   if (holder === undefined) return undefined;
   const { status, endedAt } = (await ports.workflow.describe(holder.execution)) ?? {};
   // Started by hand under a name of its own, or not on the list yet.
-  if (status === 'RUNNING') return { rack, did: 'nothing', what: `${holder.execution} is at it` };
+  if (status === 'RUNNING') {
+    const measured = { rolloutSince: holder.startedAt };
+    return { rack, did: 'nothing', what: `${holder.execution} is at it`, measured };
+  }
   if (status === 'SUCCEEDED') {
     await raiseEpoch(ports, rack, { cluster, nodeClass }, holder.execution);
-    return { rack, did: 'ended', what: holder.execution };
+    return { rack, did: 'ended', what: holder.execution, measured: {} };
   }
   await endStopped(ports, {
     rack,
@@ -105,7 +116,7 @@ async function endDeadHolder(
     ...(endedAt !== undefined && { endedAt }),
     status: status ?? 'ABORTED',
   });
-  return { rack, did: 'ended', what: holder.execution };
+  return { rack, did: 'ended', what: holder.execution, measured: {} };
 }
 
 export interface Stopped {
@@ -176,7 +187,7 @@ async function keepTable(
   ground: Ground,
   decision: Decision,
   record: RolloutRecord,
-): Promise<Visit | undefined> {
+): Promise<{ changed: number; measured: Measured }> {
   const isSelected = selectorOf(decision.kind === 'asks' ? decision.policy : {});
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, isSelected);
   const now = ports.clock.now();
@@ -189,9 +200,17 @@ async function keepTable(
   const kept = await keep(ports, writes(ground, check), duePatches(wanted, undefined, now), NO_EVIDENCE);
   const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
   if (!held && kept.left === 0) await forget(ports, rack, check, now);
-  return kept.entries.length > 0
-    ? { rack, did: 'table', what: `${String(kept.entries.length)} holds changed` }
-    : undefined;
+  const released = kept.entries.flatMap((entry) =>
+    entry.what === 'hold' && !entry.protected && !entry.cordoned ? [entry.node] : [],
+  );
+  const asked =
+    decision.kind === 'asks'
+      ? purposeOf(decision.ask, record, ground.nodeClass.metadata.uid).target
+      : undefined;
+  return {
+    changed: kept.entries.length,
+    measured: measureFleet(fleet, asked, record, new Set(released)),
+  };
 }
 
 /** The record stops saying that holds may exist once a whole look found none and nobody may still be writing. */
@@ -217,14 +236,17 @@ async function startWhereNeeded(
   rack: string,
   record: RolloutRecord,
   stored: readonly StoredParameter[],
+  before: Measured,
 ): Promise<Visit> {
   const proposal = await propose(ports, rack);
+  const { fleet, purpose } = proposal;
+  const measured = fleet && purpose ? measureFleet(fleet, purpose.target, record) : before;
   const refused = proposal.kind === 'end' && proposal.outcome === 'Refused' ? proposal.reason : undefined;
   const differs = proposal.kind === 'roll' ? proposal.differs : refused !== undefined;
   if (!differs || stillStands(record, stored, refused))
-    return { rack, did: 'nothing', what: proposal.reason };
+    return { rack, did: 'nothing', what: proposal.reason, measured };
   const started = await startRollout(ports, rack);
-  return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}` };
+  return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}`, measured };
 }
 
 function stillStands(

@@ -5,6 +5,7 @@ import type { Registration } from '../../rollout/ports.ts';
 import { RolloutError } from '../../rollout/errors.ts';
 import { racksDue, reconcileRack, type ReconcilePorts, type Visit } from '../../rollout/reconcile.ts';
 import { instrument } from '../shared/instrument.ts';
+import { addMeasured } from '../shared/measure.ts';
 
 /** Racks at the same time, so that one whose cluster does not answer takes the others' time only in part. */
 const AT_ONCE = 5;
@@ -20,6 +21,10 @@ export function createHandler(ports: ReconcilePorts) {
         const visit = await reconcileRack(ports, registration);
         visits.push(visit);
         logger.info('visited', { ...visit });
+        addMeasured(metrics, visit.rack, visit.measured, ports.clock.now());
+        // At once: the next rack's are under a dimension of their own.
+        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+        metrics.clearDimensions();
       } catch (error) {
         failures.push({ rack: registration.rack, error });
       }

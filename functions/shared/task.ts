@@ -3,6 +3,7 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Clock } from '../../rollout/ports.ts';
 import { rollingSchema, taskEvent, type Concluding, type Rolling, type State } from '../../rollout/state.ts';
 import { instrument, type Instruments } from './instrument.ts';
+import { addMeasured, secondsBetween } from './measure.ts';
 
 const events = taskEvent(rollingSchema);
 
@@ -37,25 +38,14 @@ export function record({ logger }: Instruments, state: Rolling | Concluding): vo
   );
 }
 
-/** What a look found, by rack. What it did not find out is not there: never a zero that nobody counted. */
+/** What a look found, by rack. */
 function measure({ metrics }: Instruments, state: Rolling | Concluding, now: Date): void {
   const { rack, counts, startedAt } = state;
-  const secondsSince = (then: string): number => (now.getTime() - new Date(then).getTime()) / 1000;
-  metrics.addDimension('rack', rack);
-  metrics.addMetric('RolloutAgeSeconds', MetricUnit.Seconds, secondsSince(startedAt));
-  if (counts === undefined) return;
-  // That none is wrong is known only where none is unknown.
-  if (counts.wrong > 0 || counts.unknown === 0) {
-    metrics.addMetric('NonCompliantInstances', MetricUnit.Count, counts.wrong);
-  }
-  metrics.addMetric('UnknownInstances', MetricUnit.Count, counts.unknown);
-  metrics.addMetric('HeldNodes', MetricUnit.Count, counts.held);
-  if (state.next === 'conclude') return;
-  if (state.oldestHoldSince !== undefined) {
-    metrics.addMetric('OldestHoldSeconds', MetricUnit.Seconds, secondsSince(state.oldestHoldSince));
-  }
-  if (state.patchedAt === undefined) return;
-  const past = secondsSince(state.patchedAt) - state.policy.deadline;
+  const oldestHoldSince = state.next === 'conclude' ? undefined : state.oldestHoldSince;
+  const held = { ...counts, ...(oldestHoldSince !== undefined && { oldestHoldSince }) };
+  addMeasured(metrics, rack, { rolloutSince: startedAt, ...held }, now);
+  if (counts === undefined || state.next === 'conclude' || state.patchedAt === undefined) return;
+  const past = secondsBetween(state.patchedAt, now) - state.policy.deadline;
   if (past > 0 && counts.wrong + counts.unknown > 0) {
     metrics.addMetric('SecondsPastDeadline', MetricUnit.Seconds, past);
   }

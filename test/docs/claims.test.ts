@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -66,4 +66,22 @@ test("operations' pattern for notices asks for what they have", () => {
     const field = noticeSchema.shape[key as keyof typeof noticeSchema.shape] as z.ZodType | undefined;
     expect(values.filter((value) => field?.safeParse(value).success !== true)).toEqual([]);
   }
+});
+
+const rowsOf = (section: string): string[] => {
+  const [, text = ''] =
+    new RegExp(`\\n## ${section}\\n([\\s\\S]*?)\\n## `).exec(read('docs/operations.md')) ?? [];
+  return [...text.matchAll(/^\| `([\w-]+)`/gm)].map(([, name = '']) => name).sort();
+};
+
+test('operations says of every alarm what to do', () => {
+  const alarms = [...read('infra/alarms.yml').matchAll(/AlarmName: \S+\}-([\w-]+)/g)].map(([, name]) => name);
+  expect(rowsOf('Alarms')).toEqual(alarms.sort());
+});
+
+test('operations says of every metric what it is', () => {
+  const published = globSync('functions/**/*.ts').flatMap((file) =>
+    [...read(file).matchAll(/addMetric\(\s*'(\w+)'/g)].map(([, name]) => name),
+  );
+  expect(rowsOf('Metrics')).toEqual([...new Set(published)].sort());
 });

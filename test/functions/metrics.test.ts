@@ -6,6 +6,7 @@ import { createHandler as createReconcile } from '../../functions/reconcile/crea
 import { createTask } from '../../functions/shared/task.ts';
 import type { ReconcilePorts } from '../../rollout/reconcile.ts';
 import type { Counts, Rolling, State } from '../../rollout/state.ts';
+import { onRack, RACK, type Rack } from './rack.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const clockAt = (second: number) => ({ now: () => new Date(at(second)) });
@@ -129,4 +130,68 @@ test('reconcile tells its age from the second time on', async () => {
     { service: 'imds-rollout', RacksVisited: 0 },
     { service: 'imds-rollout', RacksVisited: 0, ReconcileAgeSeconds: 121 },
   ]);
+});
+
+describe('a visit of reconcile', () => {
+  /** What a visit of the rack publishes under the rack's name, by a function that has just been started. */
+  async function visit({ world }: Rack): Promise<Record<string, unknown>[]> {
+    process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
+    written = [];
+    await createReconcile(world.account.ports)({}, context);
+    return published().filter(({ rack }) => rack === 'demo');
+  }
+
+  const held = (rack: Rack): number =>
+    rack.world.cluster
+      .objects('Node')
+      .filter(({ metadata }) => metadata.annotations?.['imds-rollout/hold'] !== undefined).length;
+
+  async function rollUntil(rack: Rack, isThere: () => boolean): Promise<void> {
+    await rack.world.account.ports.workflow.start('demo-1', 'demo');
+    for (let seconds = 0; !isThere() && seconds < 3600; seconds += 1) await rack.pass(1);
+  }
+
+  const stop = async (rack: Rack): Promise<void> => {
+    rack.world.account.stepFunctions.stop('demo-1');
+    await rack.pass(180);
+  };
+
+  test('tells what is held, since when, and how instances stand, after its rollout was stopped', () =>
+    onRack(RACK, async (rack) => {
+      await rollUntil(rack, () => held(rack) === 1 && rack.world.cluster.objects('Node').length === 1);
+      await stop(rack);
+      const [metrics] = await visit(rack);
+      expect(metrics).toMatchObject({ HeldNodes: 1, NonCompliantInstances: 1, UnknownInstances: 0 });
+      expect(metrics?.['OldestHoldSeconds']).toBeGreaterThan(180);
+      expect(metrics).not.toHaveProperty('RolloutAgeSeconds');
+    }));
+
+  test('tells the age of a rollout that runs, and leaves what it counts to its looks', () =>
+    onRack(RACK, async (rack) => {
+      await rollUntil(rack, () => held(rack) > 0);
+      const [metrics] = await visit(rack);
+      expect(Object.keys(metrics ?? {}).sort()).toEqual(['RolloutAgeSeconds', 'rack', 'service']);
+    }));
+
+  test('says nothing of instances where nothing is asked', () =>
+    onRack(RACK, async (rack) => {
+      await rollUntil(rack, () => held(rack) > 0);
+      await stop(rack);
+      rack.world.account.parameterStore.set('demo', 'karpenter_enabled', 'false');
+      const [metrics] = await visit(rack);
+      expect(metrics).toHaveProperty('HeldNodes');
+      expect(metrics).not.toHaveProperty('NonCompliantInstances');
+      expect(metrics).not.toHaveProperty('UnknownInstances');
+    }));
+
+  test('publishes nothing of a rack that it could not read', () =>
+    onRack(
+      `${RACK}faults: [{ api: "kubernetes:*", error: ServiceUnavailable, from: 0s }]\n`,
+      async (rack) => {
+        process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
+        written = [];
+        await expect(createReconcile(rack.world.account.ports)({}, context)).rejects.toThrow();
+        expect(published()).toEqual([{ service: 'imds-rollout', RacksVisited: 0 }]);
+      },
+    ));
 });
