@@ -31,7 +31,7 @@ export function askedNow(
     case 'asksNothing':
       return { kind: 'other', why: 'the parameters ask for nothing any more' };
     case 'asks': {
-      const purpose = purposeOf(decision.ask, record, nodeClass.metadata.uid);
+      const purpose = purposeOf(decision, record, nodeClass.metadata.uid);
       if (purpose.generation === generation) return { kind: 'same', policy: decision.policy };
       const unapproved = needsApproval(decision.policy, [classOptions(nodeClass)], purpose.target);
       return unapproved === undefined

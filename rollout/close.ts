@@ -5,6 +5,7 @@ import { readGround, registrationOf } from './ground.ts';
 import { readJournal } from './journal.ts';
 import { reportKey } from './naming.ts';
 import { noticeType, type NoticeDetail } from './notice.ts';
+import { classOptions, mismatches } from './options.ts';
 import { datesOf } from './plan.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
 import { lastPatchOf, REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
@@ -54,7 +55,7 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
       ...ending.unlessCompliant,
       next: 'look',
       lookAgainIn: 1,
-      waitsFor: 'an instance is no longer known to be right',
+      waitsFor: 'the class or an instance is no longer known to be right',
     };
   }
   await giveBack(ending, tidied);
@@ -118,6 +119,7 @@ async function readGroundOrNothing(
 function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
   if (fleet?.instancesKnown !== true) return false;
   const patchedAt = lastPatchOf(ending.unlessCompliant ?? {});
+  if (mismatches(ending.target ?? {}, classOptions(fleet.nodeClass)).length > 0) return false;
   return fleet.nodes
     .filter(({ instance }) => instance?.state !== 'shutting-down')
     .map((node) => verdictOf(node, ending.target ?? {}, patchedAt))
@@ -217,13 +219,14 @@ function remembered(
   report: { key: string; sha256: string },
   now: Date,
 ): RolloutRecord {
-  const { patchedAt, lastPatchAt, hashBefore, prior, takingBack, baseline, ...rest } = record;
+  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince, takingBack, baseline, ...rest } = record;
   const over = ending.outcome === 'Succeeded' || ending.outcome === 'RolledBack';
   const underway = {
     ...(patchedAt !== undefined && { patchedAt }),
     ...(lastPatchAt !== undefined && { lastPatchAt }),
     ...(hashBefore !== undefined && { hashBefore }),
     ...(prior !== undefined && { prior }),
+    ...(awaitedSince !== undefined && { awaitedSince }),
     ...(takingBack !== undefined && { takingBack }),
   };
   const given = ending.outcome === 'Succeeded' ? (ending.restoring ?? []) : [];

@@ -2,7 +2,7 @@
 import type { EC2NodeClass } from './kubernetes.ts';
 import { GENERATION_ANNOTATION } from './naming.ts';
 import { classOptions, inWords, mismatches, pick } from './options.ts';
-import { foreignOwners } from './plan.ts';
+import { managersOf } from './owners.ts';
 import type { Options, RolloutRecord } from './record.ts';
 
 const MOST_AN_HOUR = 3;
@@ -38,9 +38,7 @@ export function contention(
     return { kind: 'mine', reapplied: recent };
   if (recent.length < MOST_AN_HOUR)
     return { kind: 'mine', reapplied: [...recent, { at: now.toISOString(), classGeneration }] };
-  const who = Object.entries(foreignOwners(nodeClass))
-    .filter(([, options]) => options.some((option) => differing.some((each) => each === option)))
-    .map(([manager]) => manager);
+  const who = managersOf(nodeClass, differing);
   const said = inWords(pick(classOptions(nodeClass), differing));
   return {
     kind: 'contended',

@@ -91,8 +91,10 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
     return { kind: 'asksNothing', everAsked };
   refusals.push(...unknownPolicies(list));
   const policy = readPolicy(stored, used);
-  return refusals.length > 0
-    ? { kind: 'refused', refusals }
+  if (refusals.length > 0) return { kind: 'refused', refusals };
+  // What the class goes back to is for its own writer to say.
+  return Object.keys(ask).length === 0 && policy.classWriter === 'external'
+    ? { kind: 'asksNothing', everAsked }
     : { kind: 'asks', ask, sources, policy, notices };
 }
 

@@ -8,12 +8,14 @@ import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep, type Kept } from './keep.ts';
 import { GENERATION_ANNOTATION, NODECLASS_HASH, ROLLOUT_ANNOTATION } from './naming.ts';
 import { classOptions, mismatches, owned, pick } from './options.ts';
+import { stillOurs } from './owners.ts';
 import type { Ports } from './ports.ts';
 import { baselineOf } from './purpose.ts';
 import type { Options, RolloutRecord } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
 import { conclude, READY_LOOK_SECONDS, type Concluding, type Rolling } from './state.ts';
 import { takeTurn } from './turn.ts';
+import { isExternal, leftToWriter, noticed } from './writer.ts';
 
 export type PatchPorts = RunPorts & Pick<Ports, 'reports'>;
 
@@ -22,6 +24,8 @@ export const holdAndPatchStep = (ports: PatchPorts, state: Rolling): Promise<Rol
 
 async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
   const { state, ground } = running;
+  if (state.takingBack !== undefined && isExternal(state))
+    return conclude(state, 'Failed', leftToWriter(state.takingBack, state.target));
   const turn = await takeTurn(ports, ground.cluster, ground.nodeClass.metadata.name, state);
   if (turn.kind === 'newer')
     return conclude(state, 'Superseded', `${turn.holder} started later and is at it`);
@@ -36,7 +40,8 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   );
   await writeRecord(ports, state.rack, before, record);
 
-  const holds = await protectAll(ports, running, 'hold', 'before the class is patched');
+  const why = isExternal(state) ? 'its class may be written at any time' : 'before the class is patched';
+  const holds = await protectAll(ports, running, 'hold', why);
   if (holds.entries.length === 0 && holds.left > 0) {
     throw new TransientError(
       `none of ${String(holds.left)} build nodes could be protected: the class is not patched before all are`,
@@ -48,6 +53,7 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
     return { ...state, next: 'modify-stragglers', lookAgainIn: 0 };
   }
   await writeProof(ports, state, holds.nodes);
+  if (isExternal(state)) return leaveClass(ports, { ...running, record });
   return patchClass(ports, { ...running, record });
 }
 
@@ -71,20 +77,26 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
   if (state.takingBack !== undefined) {
     return { ...record, ...always, takingBack: record.takingBack ?? { since: now, why: state.takingBack } };
   }
-  const { patchedAt, lastPatchAt, hashBefore, prior } = record;
+  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince } = record;
+  const external = isExternal(state);
   const sameGoesOn = {
     ...(patchedAt !== undefined && { patchedAt }),
     ...(lastPatchAt !== undefined && { lastPatchAt }),
     ...(hashBefore !== undefined && { hashBefore }),
     ...(prior !== undefined && { prior }),
+    ...(external && awaitedSince !== undefined && { awaitedSince }),
   };
+  // What somebody else writes has no baseline of ours, and what they took over has none any more.
+  const baseline = external
+    ? pick(baselineOf(record, uid), stillOurs(ground.nodeClass))
+    : { ...pick(classOptions(ground.nodeClass), owned(state.target)), ...baselineOf(record, uid) };
   return {
     schemaVersion: 1,
     ...always,
     ...(!taken && record.takenOverAt !== undefined && { takenOverAt: record.takenOverAt }),
     ...(record.last && { last: record.last }),
     ...(record.reapplied && { reapplied: record.reapplied }),
-    baseline: { ...pick(classOptions(ground.nodeClass), owned(state.target)), ...baselineOf(record, uid) },
+    baseline,
     ask: pick(
       state.target,
       owned(state.target).filter((option) => !state.restoring.includes(option)),
@@ -123,6 +135,22 @@ async function protectAll(
   return { ...kept, nodes: nodes.map(({ name }) => name) };
 }
 
+/** The class is somebody else's to write: it is left as it is, and what it says is remembered. */
+async function leaveClass(ports: PatchPorts, { state, ground, record }: Running): Promise<Rolling> {
+  const { awaitedSince: _, ...rest } = state;
+  const remembered = noticed(record, state.target, ground.nodeClass, ports.clock.now().toISOString());
+  await writeRecord(ports, state.rack, record, remembered);
+  const { patchedAt, lastPatchAt, awaitedSince } = remembered;
+  return {
+    ...rest,
+    next: 'look',
+    lookAgainIn: READY_LOOK_SECONDS,
+    ...(patchedAt !== undefined && { patchedAt }),
+    ...(lastPatchAt !== undefined && { lastPatchAt }),
+    ...(awaitedSince !== undefined && { awaitedSince }),
+  };
+}
+
 async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
   const { state, ground, record } = running;
   const shared = await sharedNow(ground);
@@ -151,7 +179,8 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   // NodeClaims that came since everything was protected may be of the class of before.
   await protectAll(ports, running, 'protect', 'came while the class was patched');
   const { lastPatchAt = patchedAt } = remembered;
-  return { ...state, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt, lastPatchAt };
+  const { awaitedSince: _awaited, ...rolling } = state;
+  return { ...rolling, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt, lastPatchAt };
 }
 
 async function writeClass(

@@ -10,10 +10,11 @@ import { classOptions, inWords, mismatches } from './options.ts';
 import { phaseOf, type Phase } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { nextOf, type Look } from './progress.ts';
-import { lastPatchOf, type Options } from './record.ts';
+import { lastPatchOf, type Options, type RolloutRecord } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
 import { few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
 import { table, verdictOf, type Wanted } from './table.ts';
+import { awaitedOf, isAwaited, isExternal } from './writer.ts';
 
 export type ObservePorts = RunPorts & Pick<Ports, 'instances' | 'reports'>;
 
@@ -24,13 +25,15 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const { ground, record, guard } = running;
   const { oldestHoldSince: _before, ...rest } = running.state;
   const state = { ...rest, looks: rest.looks + 1 };
-  if (state.patchedAt === undefined) return { ...state, next: 'hold-and-patch', lookAgainIn: 0 };
-  const differing = mismatches(state.target, classOptions(ground.nodeClass));
-  if (differing.length > 0) return patchAgain(ports, state, running);
+  const differs = mismatches(state.target, classOptions(ground.nodeClass)).length > 0;
+  const isWaiting = isExternal(state) && state.awaitedSince !== undefined;
+  if (state.patchedAt === undefined && !isWaiting)
+    return { ...state, next: 'hold-and-patch', lookAgainIn: 0 };
+  if (isExternal(state) ? differs !== isWaiting : differs) return holdAgain(ports, state, running);
 
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
   const now = ports.clock.now();
-  const phase = phaseOf(fleet, record, now);
+  const phase = phaseNow(state, fleet, record, now);
   const wanted = wantedOf(state, fleet, phase, now);
   // Where nothing is to be written no write would find out that the turn is over, and this look may be the last one.
   await guard.check();
@@ -97,8 +100,11 @@ const evictions = (state: Rolling, events: readonly Event[]): Entry[] =>
       : [],
   );
 
-/** Somebody put another value back: everything is protected again before the class is patched again. */
-async function patchAgain(ports: ObservePorts, state: Rolling, { ground }: Running): Promise<Rolling> {
+/**
+ * Somebody put another value back: everything is protected again before the class is patched again. One that is left
+ * to its writer is only looked at anew, whether it has come to say what is asked or says it no longer.
+ */
+async function holdAgain(ports: ObservePorts, state: Rolling, { ground }: Running): Promise<Rolling> {
   const said = inWords(classOptions(ground.nodeClass));
   const text = `EC2NodeClass ${ground.nodeClass.metadata.name} was changed to ${said} by somebody else`;
   await writeJournal(ports, state, 'observe', [{ what: 'note', at: ports.clock.now().toISOString(), text }]);
@@ -109,6 +115,12 @@ async function patchAgain(ports: ObservePorts, state: Rolling, { ground }: Runni
     waitsFor: text,
   };
 }
+
+/** While its writer is waited for, it does not matter how far Karpenter is with what the class says. */
+const phaseNow = (state: Rolling, fleet: Fleet, record: RolloutRecord, now: Date): Phase =>
+  isAwaited(state, fleet.nodeClass)
+    ? { kind: 'awaited', why: awaitedOf(state.target, fleet.nodeClass) }
+    : phaseOf(fleet, record, now);
 
 /** Karpenter alone places no holds; what an earlier rollout left is released. */
 function wantedOf(state: Rolling, fleet: Fleet, phase: Phase, now: Date): Wanted[] {

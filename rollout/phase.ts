@@ -5,12 +5,14 @@ import { NODECLASS_HASH } from './naming.ts';
 import { lastPatchOf, type RolloutRecord } from './record.ts';
 
 /**
+ * - `awaited`: somebody else writes the class, and it does not say yet what is asked.
  * - `behind`: Karpenter has not looked at the class's own generation; it may not be running.
  * - `notReady`: it has, and does not launch; since when, and why; `refused` where it says False, not merely Unknown.
  * - `settling`: Ready, but hash or drift still speak of the class before.
  * - `settled`: what the class, its hash and the Drifted conditions say belongs together.
  */
 export type Phase =
+  | { kind: 'awaited'; why: string }
   | { kind: 'behind'; why: string }
   | { kind: 'notReady'; why: string; since: Date; refused: boolean }
   | { kind: 'settling'; why: string }

@@ -7,8 +7,8 @@ import { readFleet, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writeJournal, type Plan } from './journal.ts';
 import type { EC2NodeClass, Lease } from './kubernetes.ts';
-import { FIELD_MANAGER } from './naming.ts';
-import { classOptions, inWords, loosenings, mismatches, OPTIONS, owned, pick } from './options.ts';
+import { classOptions, inWords, loosenings, mismatches, owned, pick } from './options.ts';
+import { foreignOwners } from './owners.ts';
 import { isKey } from './parameters.ts';
 import type { Ports, StoredParameter } from './ports.ts';
 import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
@@ -17,6 +17,7 @@ import { refuse } from './refusals.ts';
 import { few, type State } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { findLease, holderOf, leaseMissing } from './turn.ts';
+import { hasCome } from './writer.ts';
 
 export type PlanPorts = Pick<
   Ports,
@@ -79,24 +80,23 @@ export async function propose(ports: PlanPorts, rack: string, execution?: string
   if (decision.kind === 'refused') return end('Refused', decision.refusals.join('; '));
   if (decision.kind !== 'asks') return withoutAsk(decision, record);
 
-  if (decision.policy.classWriter === 'external') {
-    return end(
-      'Refused',
-      'imds_rollout_class_writer is "external": this release cannot leave the class to another writer yet; unset it, or set `service`',
-    );
-  }
   const read = await readGround(ports, registration, others);
   if (read.kind === 'gone') return end(record.holdsMayExist ? 'Withdrawn' : 'Refused', read.why);
   if (read.refusal !== undefined) return end('Refused', read.refusal);
   const { ground } = read;
-  const purpose = purposeOf(decision.ask, record, ground.nodeClass.metadata.uid);
+  const purpose = purposeOf(decision, record, ground.nodeClass.metadata.uid);
   const forbidden = await forbiddenByAccount(ports, purpose);
   if (forbidden !== undefined) return end('Refused', forbidden);
 
   const fleet = await readFleet(ports, ground.cluster, registration, ground, selectorOf(decision.policy));
   if (!fleet.instancesKnown)
     throw new TransientError('DescribeInstances did not answer: nothing can be said of any instance');
-  const differs = difference(fleet, purpose, ground.nodeClass);
+  const differs =
+    difference(fleet, purpose, ground.nodeClass) ??
+    // Its nodes are about to be replaced, right as they may be, and nobody protects what runs on them.
+    (hasCome(record, { ...purpose, policy: decision.policy }, ground.nodeClass)
+      ? `EC2NodeClass ${ground.nodeClass.metadata.name} has come to say what is asked`
+      : undefined);
   const held = fleet.nodes
     .filter(({ hold, leaving }) => hold !== undefined && !leaving)
     .map(({ name }) => name);
@@ -223,28 +223,6 @@ async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind
     nodes,
     blockers: blocked,
   };
-}
-
-/** Who else owns the options, by manager: whose next apply may put a value back. */
-export function foreignOwners(nodeClass: EC2NodeClass): Record<string, string[]> {
-  const owners: Record<string, string[]> = {};
-  for (const { manager, fieldsV1, subresource } of nodeClass.metadata.managedFields ?? []) {
-    if (manager === FIELD_MANAGER || subresource === 'status') continue;
-    const fields = OPTIONS.filter((option) => ownsOption(fieldsV1, option));
-    if (fields.length > 0) owners[manager] = [...new Set([...(owners[manager] ?? []), ...fields])];
-  }
-  return owners;
-}
-
-/** Whether a managedFields entry's tree contains spec.metadataOptions.<option>. */
-function ownsOption(fieldsV1: Record<string, unknown>, option: string): boolean {
-  const path = ['f:spec', 'f:metadataOptions', `f:${option}`];
-  let at: unknown = fieldsV1;
-  for (const key of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return false;
-    at = (at as Record<string, unknown>)[key];
-  }
-  return true;
 }
 
 /** lastModifiedDate by key, of the parameters that matter: a later one is a parameter written again. */

@@ -5,6 +5,7 @@ import { mismatches } from './options.ts';
 import { conclude, few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
 import { CORDON_AGE_SECONDS } from './table.ts';
 import { LONGEST_FUNCTION_MS } from './turn.ts';
+import { isExternal, leftToWriter } from './writer.ts';
 
 /** What a look saw. Names are of nodes; where instances could not be read they say nothing. */
 export interface Look {
@@ -83,12 +84,19 @@ const again = (state: Rolling, look: Look, waitsFor: string, dueIn?: number): Ro
 function cadence(state: Rolling, look: Look): number {
   if (look.left > 0) return look.written > 0 ? 1 : RETRY_SECONDS;
   if (!look.instancesKnown) return RETRY_SECONDS;
+  if (look.phase.kind === 'awaited') return awaitedCadence(since(look.now, state.startedAt) / 1000);
   const age = since(look.now, lastPatchOf(state) ?? look.now) / 1000;
   if (look.phase.kind !== 'settled' && age < 600) return READY_LOOK_SECONDS;
   if (look.unsettledCordons) return CORDON_AGE_SECONDS + 1;
   if (age < 300) return 20;
   return age < 3600 ? 60 : 120;
 }
+
+/**
+ * While its writer is waited for, the class may be written at any moment: each node is to be protected before it is
+ * initialized, from when on Karpenter may take it. Later only as often as 25,000 history events allow.
+ */
+const awaitedCadence = (age: number): number => (age < 300 ? 20 : age < 12 * 3600 ? 60 : 120);
 
 /** The way back: ends when the class is Ready and drift is gone, and when even the values of before are not Ready. */
 function tookBack(state: Rolling, look: Look): Rolling | Concluding | undefined {
@@ -108,22 +116,37 @@ function tookBack(state: Rolling, look: Look): Rolling | Concluding | undefined 
 }
 
 /** Only a class that stands refused, or launches that name what was changed. Never a lack of capacity. */
-function mustTakeBack(state: Rolling, look: Look, { prior }: RolloutRecord): Rolling | undefined {
-  if (prior === undefined || mismatches(state.target, prior).length === 0) return undefined;
+function mustTakeBack(
+  state: Rolling,
+  look: Look,
+  { prior }: RolloutRecord,
+): Rolling | Concluding | undefined {
   const { phase } = look;
+  const isAsBefore = prior === undefined || mismatches(state.target, prior).length === 0;
+  if (isAsBefore || phase.kind === 'awaited') return undefined;
   const stands =
     phase.kind === 'notReady' && phase.refused && since(look.now, phase.since) >= NOT_READY_LIMIT_MS;
   const why = stands ? `${phase.why}, for 10 minutes` : look.launchFailure;
-  return why === undefined ? undefined : { ...state, next: 'take-back', lookAgainIn: 0, takingBack: why };
+  if (why === undefined) return undefined;
+  if (isExternal(state)) return conclude(state, 'Failed', leftToWriter(why, prior));
+  return { ...state, next: 'take-back', lookAgainIn: 0, takingBack: why };
 }
 
-/** Milliseconds from now to the deadline; negative once it has passed. */
+/** Milliseconds from now to the deadline, of the class's patch or else of the wait for it; negative once it has passed. */
 const toDeadline = (state: Rolling, look: Look): number =>
-  state.policy.deadline * 1000 - since(look.now, state.patchedAt ?? look.now);
+  state.policy.deadline * 1000 - since(look.now, state.patchedAt ?? state.awaitedSince ?? look.now);
 
 /** Deadline and drain time-out have both passed: as long as anything is waited for. */
 const isDrainOver = (state: Rolling, look: Look): boolean =>
-  -toDeadline(state, look) >= state.policy.drainTimeout * 1000;
+  look.phase.kind === 'awaited'
+    ? isWaitOver(state, look)
+    : -toDeadline(state, look) >= state.policy.drainTimeout * 1000;
+
+/** A writer is waited for as long, by each execution anew: who retries is about to have the class written. */
+function isWaitOver({ policy, startedAt, awaitedSince = startedAt }: Rolling, { now }: Look): boolean {
+  const waited = Math.min(since(now, startedAt), since(now, awaitedSince));
+  return waited >= (policy.deadline + policy.drainTimeout) * 1000;
+}
 
 /** A class that Karpenter does not come to terms with. */
 const neverSettled = (state: Rolling, look: Look): Concluding | undefined =>
@@ -146,18 +169,24 @@ function withWrong(state: Rolling, look: Look): Rolling | Concluding | undefined
   const { strategy, stragglers } = state.policy;
   const passed = toDeadline(state, look) <= 0;
   if (passed && stragglers === 'fail') {
-    return conclude(state, 'Failed', `still wrong at the deadline: ${names}`);
+    return conclude(state, 'Failed', withAwaited(`still wrong at the deadline: ${names}`, look));
   }
   const modified = stragglers !== 'modify' || -toDeadline(state, look) >= MODIFY_AT_LEAST_MS;
   if (isDrainOver(state, look) && passed && modified) {
-    return conclude(state, 'Failed', `still wrong at the drain time-out: ${names}`);
+    return conclude(state, 'Failed', withAwaited(`still wrong at the drain time-out: ${names}`, look));
   }
-  const atOnce = strategy === 'immediate' && look.phase.kind === 'settled' && !passed;
+  // What the class says while its writer is waited for stays as it is: nothing is in flux.
+  const inFlux = look.phase.kind !== 'settled' && look.phase.kind !== 'awaited';
+  const atOnce = strategy === 'immediate' && !inFlux && !passed;
   const due = atOnce || (passed && stragglers === 'modify');
   return due && mayModify(state, look)
     ? { ...state, next: 'modify-stragglers', lookAgainIn: 0, waitsFor: `live modification of ${names}` }
     : undefined;
 }
+
+/** Why new nodes come up wrong, where the class is why. */
+const withAwaited = (reason: string, { phase }: Look): string =>
+  phase.kind === 'awaited' ? `${reason}; ${phase.why}` : reason;
 
 /** EC2 that accepts nothing is asked less and less often, up to every 10 minutes: looks go on between. */
 function mayModify({ bucket }: Rolling, { now }: Look): boolean {

@@ -17,8 +17,13 @@ export interface Purpose {
 export const baselineOf = (record: RolloutRecord, classUid: string): Options =>
   record.classUid === undefined || record.classUid === classUid ? record.baseline : {};
 
-export function purposeOf(ask: Options, record: RolloutRecord, classUid: string): Purpose {
-  const baseline = baselineOf(record, classUid);
+/** Where somebody else writes the class, what it goes back to is for them to say: nothing is restored. */
+export function purposeOf(
+  { ask, policy }: { ask: Options; policy: Pick<Policy, 'classWriter'> },
+  record: RolloutRecord,
+  classUid: string,
+): Purpose {
+  const baseline = policy.classWriter === 'external' ? {} : baselineOf(record, classUid);
   const target: Options = { ...baseline, ...ask };
   const restoring = OPTIONS.filter((option) => ask[option] === undefined && baseline[option] !== undefined);
   const values = OPTIONS.map((option) => target[option] ?? null);

@@ -8,13 +8,14 @@ import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
 import { measureFleet, measureRunning, type Measured } from './measure.ts';
 import { executionsOf, reportKey } from './naming.ts';
-import { datesOf, propose, type PlanPorts } from './plan.ts';
+import { datesOf, propose, type PlanPorts, type Proposal } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { purposeOf } from './purpose.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { startRollout } from './start.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
 import { holderOf, LONGEST_FUNCTION_MS, passLease, readLease, TurnLost } from './turn.ts';
+import { hasCome } from './writer.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
 
@@ -42,7 +43,9 @@ export async function racksDue(ports: ReconcilePorts): Promise<Registration[]> {
   const due: Registration[] = [];
   for (const registration of await ports.records.registrations()) {
     const record = await ports.records.read(registration.rack);
-    if (record.holdsMayExist || isQuietTurn) due.push(registration);
+    // What a rollout waited for in vain may come at any time, and protects nothing until it is seen.
+    const awaits = record.awaitedSince !== undefined;
+    if (record.holdsMayExist || awaits || isQuietTurn) due.push(registration);
   }
   return due;
 }
@@ -204,9 +207,7 @@ async function keepTable(
     entry.what === 'hold' && !entry.protected && !entry.cordoned ? [entry.node] : [],
   );
   const asked =
-    decision.kind === 'asks'
-      ? purposeOf(decision.ask, record, ground.nodeClass.metadata.uid).target
-      : undefined;
+    decision.kind === 'asks' ? purposeOf(decision, record, ground.nodeClass.metadata.uid).target : undefined;
   return {
     changed: kept.entries.length,
     measured: measureFleet(fleet, asked, record, new Set(released)),
@@ -243,7 +244,7 @@ async function startWhereNeeded(
   const measured = fleet && purpose ? measureFleet(fleet, purpose.target, record) : before;
   const refused = proposal.kind === 'end' && proposal.outcome === 'Refused' ? proposal.reason : undefined;
   const differs = proposal.kind === 'roll' ? proposal.differs : refused !== undefined;
-  if (!differs || stillStands(record, stored, refused))
+  if (!differs || (stillStands(record, stored, refused) && !isWaitAnswered(proposal)))
     return { rack, did: 'nothing', what: proposal.reason, measured };
   const started = await startRollout(ports, rack);
   return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}`, measured };
@@ -258,6 +259,13 @@ function stillStands(
   const written = JSON.stringify(sorted(last.parameters)) !== JSON.stringify(sorted(datesOf(stored)));
   if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
   return refused === undefined ? DECIDED.includes(last.outcome) && !written : false;
+}
+
+/** A failure to see the class written is over once it is. */
+function isWaitAnswered(proposal: Proposal): boolean {
+  if (proposal.kind !== 'roll' || proposal.record.last?.outcome !== 'Failed') return false;
+  const { record, purpose, asks, ground } = proposal;
+  return hasCome(record, { ...purpose, policy: asks.policy }, ground.nodeClass);
 }
 
 const sorted = (dates: Record<string, string>): [string, string][] =>

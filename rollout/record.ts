@@ -45,6 +45,8 @@ export const recordSchema = z.strictObject({
   hashBefore: z.string().exactOptional(),
   /** The class's exact values before that patch, where a taking back returns to. */
   prior: optionsSchema.exactOptional(),
+  /** Since when the class's external writer is waited for; absent once the class says what is asked. */
+  awaitedSince: instant.exactOptional(),
   /** Set from the decision to take back until it is done. */
   takingBack: z.strictObject({ since: instant, why: z.string() }).exactOptional(),
   /** When values that somebody had put back were written again, within an hour, and over which generation of the class. */

@@ -55,6 +55,8 @@ export const rollingSchema = stepSchema.extend({
   patchedAt: instant.exactOptional(),
   /** When it was last patched, likewise. */
   lastPatchAt: instant.exactOptional(),
+  /** Since when the class's external writer is waited for, likewise. */
+  awaitedSince: instant.exactOptional(),
   /** The last look that read everything. */
   wholeLookAt: instant,
   compliantAt: instant.exactOptional(),

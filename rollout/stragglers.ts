@@ -48,7 +48,7 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
     ground.cluster.list('PodDisruptionBudget'),
   ]);
   const why = (node: BuildNode): string =>
-    state.patchedAt === undefined
+    isBeforePatch(state)
       ? 'imds_rollout_strategy is immediate'
       : `not replaced: it waited for ${waitsFor(node, { events, budgets }, ports.clock.now())}`;
   const tokens = tokensNow(state, ports.clock.now());
@@ -73,11 +73,15 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
   const all = !throttled && stragglers.length <= tokens;
   // EC2 that accepts nothing does not keep the class from what was asked of it: the nodes are protected.
   const waited = ports.clock.now().getTime() - new Date(state.startedAt).getTime() >= BEFORE_PATCH_LIMIT_MS;
-  if (state.patchedAt === undefined && (all || waited)) {
+  if (isBeforePatch(state) && (all || waited)) {
     return { ...state, next: 'hold-and-patch', lookAgainIn: 0, bucket, modifiedAll: true };
   }
   return { ...state, next: 'look', lookAgainIn: all ? 5 : PACE_SECONDS, bucket };
 }
+
+/** Strategy immediate modifies first; where the class's writer is waited for, looks have begun. */
+const isBeforePatch = ({ patchedAt, awaitedSince }: Rolling): boolean =>
+  patchedAt === undefined && awaitedSince === undefined;
 
 function tokensNow({ bucket }: Rolling, now: Date): number {
   if (bucket === undefined) return BUCKET.capacity;

@@ -68,7 +68,9 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('tighten-while-building, seed %i', as
   expect(at(rollout?.endedAt)).toBeLessThanOrEqual(176);
   const uid = world.cluster.object('EC2NodeClass', 'build')?.metadata.uid ?? '';
   const asked = { httpTokens: 'required', httpPutResponseHopLimit: 1 } as const;
-  expect(rollout?.generation).toBe(purposeOf(asked, emptyRecord, uid).generation);
+  expect(rollout?.generation).toBe(
+    purposeOf({ ask: asked, policy: { classWriter: 'service' } }, emptyRecord, uid).generation,
+  );
 
   // idle-1, idle-2: gone by drift or emptiness, never modified, not necessarily replaced one for one.
   for (const node of ['idle-1', 'idle-2'])

@@ -4,7 +4,7 @@ import { fitsNode, podName, wouldBeBuild } from '../../rollout/builds.ts';
 import { classOfAnotherRack, noHeadroom, sharedClass, type Ground } from '../../rollout/ground.ts';
 import type { Node, NodePool } from '../../rollout/kubernetes.ts';
 import { NODECLASS_HASH_VERSION } from '../../rollout/naming.ts';
-import { foreignOwners } from '../../rollout/plan.ts';
+import { foreignOwners } from '../../rollout/owners.ts';
 import type { Registration } from '../../rollout/ports.ts';
 import { few } from '../../rollout/state.ts';
 import type { Objects } from '../account/objects.ts';

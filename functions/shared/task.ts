@@ -44,8 +44,10 @@ function measure({ metrics }: Instruments, state: Rolling | Concluding, now: Dat
   const oldestHoldSince = state.next === 'conclude' ? undefined : state.oldestHoldSince;
   const held = { ...counts, ...(oldestHoldSince !== undefined && { oldestHoldSince }) };
   addMeasured(metrics, rack, { rolloutSince: startedAt, ...held }, now);
-  if (counts === undefined || state.next === 'conclude' || state.patchedAt === undefined) return;
-  const past = secondsBetween(state.patchedAt, now) - state.policy.deadline;
+  if (counts === undefined || state.next === 'conclude') return;
+  const countedFrom = state.patchedAt ?? state.awaitedSince;
+  if (countedFrom === undefined) return;
+  const past = secondsBetween(countedFrom, now) - state.policy.deadline;
   if (past > 0 && counts.wrong + counts.unknown > 0) {
     metrics.addMetric('SecondsPastDeadline', MetricUnit.Seconds, past);
   }

@@ -1,12 +1,12 @@
 /**
  * 1. Written are only: metadataOptions and our annotations of the build class; cordon, do-not-disrupt and our
  * annotations of build nodes and their NodeClaims; metadata options of build instances; our own Lease, Events,
- * record, reports. 5. A rack that never set any of the four parameters is never written to.
+ * record, reports; and of a class that is left to its own writer nothing at all. 5. A rack that never set any of the four parameters is never written to.
  * Calls that failed are judged too: only luck kept them from writing.
  */
 import type { AuditEntry } from '../parts.ts';
 import { optionNames } from './ask.ts';
-import { changes, fields, isOurs, patchedOptions, type History } from './history.ts';
+import { changes, fields, inFlight, isOurs, patchedOptions, type History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 const guard = ['resourceVersion', 'annotations'];
@@ -42,7 +42,11 @@ function forbidden(truth: Truth, history: History, entry: AuditEntry): string[] 
   switch (entry.api) {
     case 'kubernetes:patch EC2NodeClass':
       if (target !== history.buildClass()) return [`class ${target}, which is not the build class`];
-      return [...classKeys(entry), ...unownedOptions(history, entry)];
+      return [
+        ...classKeys(entry),
+        ...unownedOptions(history, entry),
+        ...(isLeftToWriter(history, entry) ? [`class ${target}, which is left to its own writer`] : []),
+      ];
     case 'kubernetes:patch Node':
       if (!history.isBuildNode(target)) return [`node ${target}, which is no build node`];
       return objectKeys(entry, ['unschedulable'], ['karpenter.sh/do-not-disrupt']);
@@ -71,6 +75,12 @@ function forbidden(truth: Truth, history: History, entry: AuditEntry): string[] 
     default:
       return [`${target}, which nothing of a rollout is for`];
   }
+}
+
+/** Under imds_rollout_class_writer external the class is never written, whatever of it; a call may be in flight. */
+function isLeftToWriter(history: History, entry: AuditEntry): boolean {
+  const since = history.externalSince();
+  return since !== undefined && entry.at.getTime() - since > inFlight;
 }
 
 function classKeys(entry: AuditEntry): string[] {

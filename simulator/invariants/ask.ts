@@ -9,7 +9,7 @@ export type Reading =
   /** Karpenter or the build nodes are off: stored and inert. */
   | { kind: 'inert' }
   | { kind: 'refused'; keys: string[] }
-  | { kind: 'asks'; ask: Options; approval: 'never' | 'loosening' | 'always' };
+  | { kind: 'asks'; ask: Options; approval: 'never' | 'loosening' | 'always'; external: boolean };
 
 /** Keys whose being set, ever, makes a rack one that asked. */
 export const imdsKeys: readonly string[] = [
@@ -63,6 +63,7 @@ export function readAsk(parameters: readonly StoredParameter[]): Reading {
       ...(hop === undefined ? {} : { httpPutResponseHopLimit: Number(hop) }),
     },
     approval: approvalOf(value('imds_rollout_approval')),
+    external: value('imds_rollout_class_writer') === 'external',
   };
 }
 

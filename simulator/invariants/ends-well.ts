@@ -57,7 +57,12 @@ function goesInCircles(truth: Truth): string[] {
 function runsTooLong(truth: Truth, execution: ObservedExecution): string[] {
   const value = (key: string, fallback: string): number =>
     millisecondsOf(truth.parameters().find((parameter) => parameter.key === key)?.value ?? fallback);
-  const most = value('imds_rollout_deadline', '60m') + value('imds_rollout_drain_timeout', '12h') + slack;
+  const once = value('imds_rollout_deadline', '60m') + value('imds_rollout_drain_timeout', '12h');
+  // A class that is somebody else's to write is waited for as long.
+  const isExternal = truth
+    .parameters()
+    .some((parameter) => parameter.key === 'imds_rollout_class_writer' && parameter.value === 'external');
+  const most = (isExternal ? 2 : 1) * once + slack;
   if (truth.now().getTime() - Date.parse(execution.startedAt) <= most) return [];
   return [`${execution.name} does not end: it runs since ${execution.startedAt}`];
 }
@@ -92,7 +97,7 @@ function whatIsMissing(truth: Truth, history: History): string[] {
     .find(({ metadata }) => metadata.name === history.buildClass());
   if (nodeClass === undefined) return [];
   if (reading.kind === 'refused') return [`${reading.keys.join(' and ')} cannot be accepted`];
-  const target = { ...history.baseline(), ...reading.ask };
+  const target = reading.external ? reading.ask : { ...history.baseline(), ...reading.ask };
   const now = optionsOf(nodeClass);
   const inClass = optionNames
     .filter((option) => target[option] !== undefined && target[option] !== now[option])

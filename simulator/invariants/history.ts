@@ -45,6 +45,8 @@ export interface History {
   patchedAt(): number | undefined;
   /** When somebody else last wrote the class. */
   foreignWriteAt(): number | undefined;
+  /** Since when the class has been somebody else's alone to write; undefined while we may. */
+  externalSince(): number | undefined;
 }
 
 const ours: ReadonlySet<string> = new Set(functionNames);
@@ -112,6 +114,7 @@ export function createHistory(truth: Truth): History {
   let classBefore: Required<Options> | undefined;
   let patchedAt: number | undefined;
   let foreignWriteAt: number | undefined;
+  let externalSince: number | undefined;
 
   const buildClass = (): string =>
     truth.objects('NodePool').find((pool) => pool.metadata.name === 'build')?.spec.template.spec.nodeClassRef
@@ -165,11 +168,11 @@ export function createHistory(truth: Truth): History {
     const nodeClass = classNow();
     if (nodeClass === undefined) return;
     const now = optionsOf(nodeClass);
-    const target: Options = { ...baseline, ...reading.ask };
+    const target: Options = reading.external ? reading.ask : { ...baseline, ...reading.ask };
     const loosens = optionNames.some((option) => isLooser(option, target[option], now[option]));
     if (loosens && reading.approval !== 'never') return;
-    // Until a rollout takes an option up, what the class says is what was before.
-    const free = Object.keys(reading.ask).filter((key) => !owned.has(key));
+    // Until a rollout takes an option up, what the class says is what was before. What somebody else writes is theirs.
+    const free = reading.external ? [] : Object.keys(reading.ask).filter((key) => !owned.has(key));
     baseline = { ...baseline, ...pick(now, free) };
     const last = accepted.at(-1);
     if (last && JSON.stringify(last.target) === JSON.stringify(target)) return;
@@ -238,9 +241,12 @@ export function createHistory(truth: Truth): History {
         parameters.map(({ key, value, type, version }) => [key, value, type, version]),
       );
       if (text !== written) {
+        const since = written === '' ? Number.NEGATIVE_INFINITY : truth.now().getTime();
         written = text;
         everAsked ||= parameters.some((parameter) => imdsKeys.includes(parameter.key));
         reading = readAsk(parameters);
+        const external = reading.kind === 'asks' && reading.external;
+        externalSince = external ? (externalSince ?? since) : undefined;
       }
       forgetUnowned();
       accept();
@@ -274,6 +280,7 @@ export function createHistory(truth: Truth): History {
     buildClass,
     patchedAt: () => patchedAt,
     foreignWriteAt: () => foreignWriteAt,
+    externalSince: () => externalSince,
   };
 }
 

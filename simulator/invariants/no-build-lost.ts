@@ -31,7 +31,8 @@ export function noBuildLost(truth: Truth, history: History): Rule {
       if (endedBy !== 'drift' && endedBy !== 'emptiness') return [];
       const foreignAt = history.foreignWriteAt() ?? Number.NEGATIVE_INFINITY;
       // A disruption that somebody else's write has set off goes on whatever is protected afterwards.
-      if (patchedAt === undefined || foreignAt > patchedAt || now - foreignAt < lag) return [];
+      const isForeign = patchedAt === undefined || foreignAt > patchedAt || now - foreignAt < lag;
+      if (isForeign && !wasAwaited(truth, history)) return [];
       if (now - karpenterUntil < lag || !counts(truth, build)) return [];
       return [
         `Build ${build.name} on ${build.node ?? 'no node'} was evicted, and the node ended by ${endedBy}${build.why === undefined ? '' : ` (${build.why})`}`,
@@ -48,6 +49,22 @@ export function noBuildLost(truth: Truth, history: History): Rule {
     },
     atEnd: look,
   };
+}
+
+/** What a rollout needs until it has protected everything: it settles, plans and holds. */
+const untilProtected = 90_000;
+
+/** Whether a rollout waited for the class to be written when its own writer did so: that is as if it had done it. */
+function wasAwaited(truth: Truth, history: History): boolean {
+  const at = history.foreignWriteAt();
+  const since = history.externalSince();
+  if (at === undefined || since === undefined || since > at) return false;
+  return truth
+    .executions()
+    .some(
+      ({ startedAt, endedAt }) =>
+        Date.parse(startedAt) + untilProtected <= at && (endedAt === null || Date.parse(endedAt) >= at),
+    );
 }
 
 function strategy(truth: Truth): string {

@@ -7,10 +7,14 @@ import type { Options } from '../../rollout/record.ts';
 import { record, rolling } from './given.ts';
 
 const STRICT: Options = { httpTokens: 'required', httpPutResponseHopLimit: 1 };
+const asks = (ask: Options, classWriter: Policy['classWriter'] = 'service') => ({
+  ask,
+  policy: { classWriter },
+});
 
 describe('the purpose', () => {
   it('is what is asked, where nothing was owned before', () => {
-    expect(purposeOf({ httpTokens: 'required' }, record(), 'uid')).toMatchObject({
+    expect(purposeOf(asks({ httpTokens: 'required' }), record(), 'uid')).toMatchObject({
       target: { httpTokens: 'required' },
       restoring: [],
     });
@@ -18,13 +22,21 @@ describe('the purpose', () => {
 
   it('gives back what nobody asks for any more, and only that', () => {
     const owned = record({ baseline: { httpTokens: 'optional', httpPutResponseHopLimit: 3 } });
-    expect(purposeOf({ httpTokens: 'required' }, owned, 'uid')).toMatchObject({
+    expect(purposeOf(asks({ httpTokens: 'required' }), owned, 'uid')).toMatchObject({
       target: { httpTokens: 'required', httpPutResponseHopLimit: 3 },
       restoring: ['httpPutResponseHopLimit'],
     });
-    expect(purposeOf({}, owned, 'uid')).toMatchObject({
+    expect(purposeOf(asks({}), owned, 'uid')).toMatchObject({
       target: { httpTokens: 'optional', httpPutResponseHopLimit: 3 },
       restoring: ['httpTokens', 'httpPutResponseHopLimit'],
+    });
+  });
+
+  it('gives nothing back where somebody else writes the class', () => {
+    const owned = record({ baseline: { httpTokens: 'optional', httpPutResponseHopLimit: 3 } });
+    expect(purposeOf(asks({ httpTokens: 'required' }, 'external'), owned, 'uid')).toMatchObject({
+      target: { httpTokens: 'required' },
+      restoring: [],
     });
   });
 
@@ -32,13 +44,13 @@ describe('the purpose', () => {
     const other = record({ classUid: 'old', baseline: { httpTokens: 'optional' } });
     expect(baselineOf(other, 'new')).toEqual({});
     expect(baselineOf(other, 'old')).toEqual({ httpTokens: 'optional' });
-    expect(purposeOf({}, other, 'new')).toMatchObject({ target: {}, restoring: [] });
+    expect(purposeOf(asks({}), other, 'new')).toMatchObject({ target: {}, restoring: [] });
   });
 });
 
 describe('the generation', () => {
   const generation = (ask: Options, uid = 'uid', baseline: Options = {}): string =>
-    purposeOf(ask, record({ baseline }), uid).generation;
+    purposeOf(asks(ask), record({ baseline }), uid).generation;
 
   it('is the same for the same purpose, however it came about', () => {
     expect(generation(STRICT)).toBe(generation({ httpPutResponseHopLimit: 1, httpTokens: 'required' }));
