@@ -7,11 +7,11 @@ import { DO_NOT_DISRUPT } from './naming.ts';
 /** What blocks on a pod: `true`, or for how long (a Go duration); any other value blocks nothing. */
 const BLOCKING = /^(?:true|(?:[\d.]+(?:ns|us|µs|ms|s|m|h))+)$/;
 
-/** How long Karpenter repeats itself at least: an older message may be about what has passed. */
+/** Karpenter repeats itself sooner: an older message may be about what has passed. */
 const FRESH_MS = 15 * 60_000;
 
 export interface Signs {
-  /** Karpenter's events about nodes and NodeClaims. */
+  /** Karpenter's events about nodes, NodeClaims and NodePools. */
   events: readonly Event[];
   budgets: readonly PodDisruptionBudget[];
 }
@@ -44,12 +44,29 @@ function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
 }
 
 function saidByKarpenter(node: BuildNode, events: readonly Event[], now: Date): string | undefined {
-  const names = new Set([node.node?.metadata.name, node.claim?.metadata.name]);
+  const since = Math.max(now.getTime() - FRESH_MS, stateSince(node));
   const said = events
-    .filter(({ reason, involvedObject }) => reason === 'DisruptionBlocked' && names.has(involvedObject.name))
+    .filter(({ reason }) => reason === 'DisruptionBlocked')
+    .filter((event) => concerns(event, node))
     // That is our own hold, which is known better from the node.
     .filter(({ message }) => !message.startsWith('Disruption is blocked through'))
-    .filter(({ lastTimestamp }) => now.getTime() - new Date(lastTimestamp ?? 0).getTime() < FRESH_MS)
+    .filter(({ lastTimestamp }) => new Date(lastTimestamp ?? 0).getTime() >= since)
     .sort((a, b) => (b.lastTimestamp ?? '').localeCompare(a.lastTimestamp ?? ''));
   return said[0] && `Karpenter, which says: ${said[0].message}`;
 }
+
+/** Of the node or its NodeClaim whatever is said; of its pool what is said of drift, or of every disruption. */
+function concerns({ involvedObject: { kind, name }, message }: Event, { node, claim }: BuildNode): boolean {
+  if (kind !== 'NodePool') return name === node?.metadata.name || name === claim?.metadata.name;
+  const isOfDrift = message.includes('Drifted') || !message.includes('disruption reason');
+  return name === claim?.metadata.labels?.['karpenter.sh/nodepool'] && isOfDrift;
+}
+
+/** Since when it has been up, and drifted where it has: what kept it before, e.g. from starting, has passed. */
+const stateSince = ({ claim }: BuildNode): number =>
+  Math.max(
+    0,
+    ...(claim?.status?.conditions ?? [])
+      .filter(({ type, status }) => status === 'True' && (type === 'Initialized' || type === 'Drifted'))
+      .map(({ lastTransitionTime }) => new Date(lastTransitionTime ?? 0).getTime()),
+  );
