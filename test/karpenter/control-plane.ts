@@ -25,8 +25,9 @@ export interface ControlPlane extends AsyncDisposable {
   kubeconfig: string;
   /** etcd and whatever else runs. */
   parts(): readonly Part[];
-  /** kube-apiserver ends and is started again, with all that it stored. */
-  restartApiServer(): Promise<void>;
+  /** kube-apiserver ends, until it is started again with all that it stored. */
+  stopApiServer(): Promise<void>;
+  startApiServer(): Promise<void>;
 }
 
 export interface ControlPlaneOptions {
@@ -98,16 +99,20 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     '--unsafe-no-fsync',
     '--log-level=error',
   ]);
-  let apiServer = await begin('kube-apiserver', apiServerArgs);
+  let apiServer: Part | undefined = await begin('kube-apiserver', apiServerArgs);
   const controllers: Part[] = [];
   const plane: ControlPlane = {
     endpoint,
     certificateAuthority: authority.certificateAuthority,
     kubeconfig,
-    parts: () => [etcd, apiServer, ...controllers],
-    async restartApiServer() {
-      await apiServer.end();
-      apiServer = await begin('kube-apiserver', apiServerArgs);
+    parts: () => [etcd, ...(apiServer === undefined ? [] : [apiServer]), ...controllers],
+    async stopApiServer() {
+      const ending = apiServer;
+      apiServer = undefined;
+      await ending?.end();
+    },
+    async startApiServer() {
+      apiServer ??= await begin('kube-apiserver', apiServerArgs);
       await ready();
     },
     async [Symbol.asyncDispose]() {
@@ -117,7 +122,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
   // `default` is made by the server itself, a moment after it is ready.
   const ready = (): Promise<unknown> =>
-    until('the API server is ready', [etcd, apiServer], () =>
+    until('the API server is ready', plane.parts(), () =>
       clientOf(
         plane,
         'admin',

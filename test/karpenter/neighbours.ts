@@ -14,10 +14,13 @@ interface Answer {
   body: string;
 }
 
-/** Anything that is asked before there is a cluster to ask is answered with a 503. */
-interface Cluster {
+/** Where EKS says that a cluster is. */
+export interface Whereabouts {
   endpoint: string;
   certificateAuthority: string;
+}
+
+interface Cluster extends Whereabouts {
   ec2: Ec2;
 }
 
@@ -26,8 +29,14 @@ export interface Neighbours extends AsyncDisposable {
   endpoint: string;
   /** Where the API server has its tokens reviewed. */
   tokenReviews: string;
+  /** Anything that is asked before there is a cluster to ask is answered with a 503. */
   introduce(cluster: Cluster): void;
+  /** What EKS says of a cluster of another name. */
+  claim(name: string, whereabouts: Whereabouts): void;
 }
+
+/** Of the role that has an access entry. */
+export const KNOWN_KEY = 'test';
 
 const JSON_TYPE = 'application/x-amz-json-1.1';
 
@@ -36,6 +45,7 @@ export const prices = { 'm5.large': '0.096', 'c5.large': '0.085' };
 
 export async function startNeighbours(authority: Authority, clusterName: string): Promise<Neighbours> {
   let known: Cluster | undefined;
+  const clusters = new Map<string, Whereabouts>();
 
   const amazon = async (request: IncomingMessage): Promise<Answer> => {
     const body = await textOf(request);
@@ -43,7 +53,7 @@ export async function startNeighbours(authority: Authority, clusterName: string)
       return { type: JSON_TYPE, body: JSON.stringify(priceList()) };
     }
     if (known === undefined) return { status: 503, type: 'text/plain', body: 'there is no cluster yet' };
-    if (request.method === 'GET') return eks(known, request.url ?? '');
+    if (request.method === 'GET') return eks(request.url ?? '');
     try {
       return { type: 'text/xml', body: await known.ec2.answer(new URLSearchParams(body)) };
     } catch (error) {
@@ -52,20 +62,22 @@ export async function startNeighbours(authority: Authority, clusterName: string)
     }
   };
 
-  const eks = (cluster: Cluster, path: string): Answer => {
-    if (path !== `/clusters/${clusterName}`) {
-      const message = `No cluster found for name: ${path.replace('/clusters/', '')}.`;
+  const eks = (path: string): Answer => {
+    const name = path.replace('/clusters/', '');
+    const found = clusters.get(name);
+    if (found === undefined) {
+      const message = `No cluster found for name: ${name}.`;
       const body = JSON.stringify({ __type: 'ResourceNotFoundException', message });
       return { status: 404, type: JSON_TYPE, body };
     }
-    const { endpoint, certificateAuthority } = cluster;
-    const described = {
-      name: clusterName,
+    const { endpoint, certificateAuthority } = found;
+    const cluster = {
+      name,
       status: 'ACTIVE',
       endpoint,
       certificateAuthority: { data: certificateAuthority },
     };
-    return { type: JSON_TYPE, body: JSON.stringify({ cluster: described }) };
+    return { type: JSON_TYPE, body: JSON.stringify({ cluster }) };
   };
 
   const review = async (request: IncomingMessage): Promise<Answer> => {
@@ -86,6 +98,10 @@ export async function startNeighbours(authority: Authority, clusterName: string)
     tokenReviews: `https://127.0.0.1:${reviewPort}`,
     introduce(cluster) {
       known = cluster;
+      clusters.set(clusterName, cluster);
+    },
+    claim(name, whereabouts) {
+      clusters.set(name, whereabouts);
     },
     async [Symbol.asyncDispose]() {
       for (const server of [plain, secured]) {
@@ -98,6 +114,7 @@ export async function startNeighbours(authority: Authority, clusterName: string)
 
 /**
  * As EKS's authenticator looks at it before it asks STS: a presigned call that names its cluster in a signed header.
+ * Whose access key signed it is who calls; there is an access entry for one.
  */
 function isToken(token: string): boolean {
   const [, encoded] = /^k8s-aws-v1\.([\w-]+)$/.exec(token) ?? [];
@@ -106,6 +123,7 @@ function isToken(token: string): boolean {
   return (
     hostname.startsWith('sts.') &&
     searchParams.get('Action') === 'GetCallerIdentity' &&
+    (searchParams.get('X-Amz-Credential') ?? '').startsWith(`${KNOWN_KEY}/`) &&
     (searchParams.get('X-Amz-SignedHeaders') ?? '').split(';').includes('x-k8s-aws-id')
   );
 }

@@ -1,7 +1,10 @@
 /** Whole rollouts on the real Karpenter, in real time: racks of one cluster, side by side. */
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { ASK, keep, MINUTES, rackOf, type TestedRack } from './on-karpenter.ts';
-import type { RackOptions } from './rack.ts';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { ASK, it, keep, MINUTES, SOON, succeeded } from './on-karpenter.ts';
+import { asks, racksOfAsks } from './suites/asks.ts';
+import { away, racksOfAway } from './suites/away.ts';
+import { ends, racksOfEnds } from './suites/ends.ts';
+import { pools, racksOfPools } from './suites/pools.ts';
 import { startWorld, type World } from './world.ts';
 
 const names = [
@@ -13,7 +16,10 @@ const names = [
   'in-flight',
   'budget',
   'not-ready',
-  'restarts',
+  ...racksOfAsks,
+  ...racksOfPools,
+  ...racksOfEnds,
+  ...racksOfAway,
 ];
 
 let world: World;
@@ -27,15 +33,12 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const rack = (name: string, options?: RackOptions): Promise<TestedRack> => rackOf(world, name, options);
-const SOON = { imds_rollout_deadline: '1m' };
-const succeeded = { status: 'SUCCEEDED', output: { outcome: 'Succeeded' } };
-
 describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES }, () => {
   it('loses no Build: each node goes when its Build has ended, and the last is modified live', async ({
     expect,
+    rackOf,
   }) => {
-    const it = await rack('graceful', { parameters: SOON });
+    const it = await rackOf(world, 'graceful', { parameters: SOON });
     const [idle, short, long] = await it.busy('idle', 'short', 'long');
     if (idle === undefined || short === undefined || long === undefined) throw new Error('three were busy');
     await it.endBuild('idle', 0);
@@ -45,7 +48,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.endBuild('short', 40);
     await it.endBuild('long', 110);
     await it.gone(idle);
-    await it.startBuild('new', 30);
+    await it.startBuild('new', { runsFor: 30 });
     await it.gone(short);
     expect(it.fate('short')?.ended?.how).toBe('succeeded');
     await it.modified(long, 'required/1');
@@ -67,8 +70,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.settled('required/1');
   });
 
-  it('with strategy karpenter leaves Builds to Karpenter, which evicts them', async ({ expect }) => {
-    const it = await rack('karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
+  it('with strategy karpenter leaves Builds to Karpenter, which evicts them', async ({ expect, rackOf }) => {
+    const it = await rackOf(world, 'karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
     await it.busy('lost');
     await it.set(ASK);
     await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted', 180);
@@ -77,8 +80,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.settled('required/1');
   });
 
-  it('with strategy immediate modifies what runs before the class is patched', async ({ expect }) => {
-    const it = await rack('immediate', { parameters: { imds_rollout_strategy: 'immediate' } });
+  it('with strategy immediate modifies what runs before the class is patched', async ({ expect, rackOf }) => {
+    const it = await rackOf(world, 'immediate', { parameters: { imds_rollout_strategy: 'immediate' } });
     const [kept] = await it.busy('kept');
     if (kept === undefined) throw new Error('one was busy');
     await it.set(ASK);
@@ -94,9 +97,12 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.settled('required/1');
   });
 
-  it('goes back to the baseline when the parameters are cleared', async ({ expect }) => {
+  it('goes back to the baseline when the parameters are cleared', async ({ expect, rackOf }) => {
     const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
-    const it = await rack('cleared', { metadataOptions, parameters: { imds_rollout_approval: 'never' } });
+    const it = await rackOf(world, 'cleared', {
+      metadataOptions,
+      parameters: { imds_rollout_approval: 'never' },
+    });
     await it.busy('first');
     await it.endBuild('first', 0);
     await it.set(ASK);
@@ -116,9 +122,9 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     expect(managers).not.toContain('imds-rollout');
   });
 
-  it('gives way to a newer one, and no Build is lost on the way', async ({ expect }) => {
+  it('gives way to a newer one, and no Build is lost on the way', async ({ expect, rackOf }) => {
     const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
-    const it = await rack('superseded', { metadataOptions, parameters: SOON });
+    const it = await rackOf(world, 'superseded', { metadataOptions, parameters: SOON });
     const [kept] = await it.busy('kept');
     if (kept === undefined) throw new Error('one was busy');
     await it.set({ ...ASK, karpenter_build_imds_hop_limit: '2' });
@@ -141,8 +147,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.settled('required/1');
   });
 
-  it('protects a NodeClaim that is in flight while the class is patched', async ({ expect }) => {
-    const it = await rack('in-flight');
+  it('protects a NodeClaim that is in flight while the class is patched', async ({ expect, rackOf }) => {
+    const it = await rackOf(world, 'in-flight');
     await it.startBuild('first');
     await world.until('an instance is launched', async () => (await it.machines()).length > 0);
     const [launched] = await it.machines();
@@ -159,8 +165,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     expect(await it.concluded(180)).toMatchObject(succeeded);
   });
 
-  it('modifies live what a PodDisruptionBudget keeps from being replaced', async ({ expect }) => {
-    const it = await rack('budget', { parameters: SOON });
+  it('modifies live what a PodDisruptionBudget keeps from being replaced', async ({ expect, rackOf }) => {
+    const it = await rackOf(world, 'budget', { parameters: SOON });
     await it.serve('service');
     const [kept] = await it.machines();
     if (kept === undefined) throw new Error('nothing was launched');
@@ -173,8 +179,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     expect(stragglers[0]?.why).toContain('PodDisruptionBudget budget-service');
   });
 
-  it('lifts nothing while the class is not Ready', async ({ expect }) => {
-    const it = await rack('not-ready', { parameters: SOON });
+  it('lifts nothing while the class is not Ready', async ({ expect, rackOf }) => {
+    const it = await rackOf(world, 'not-ready', { parameters: SOON });
     const [idle, kept] = await it.busy('idle', 'kept');
     if (idle === undefined || kept === undefined) throw new Error('two were busy');
     await it.endBuild('idle', 0);
@@ -193,27 +199,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
   });
 });
 
-describe('while neighbours are away', { timeout: 8 * MINUTES }, () => {
-  it('a rollout goes on: Karpenter is killed and comes back, and the API server restarts', async ({
-    expect,
-  }) => {
-    const it = await rack('restarts', { parameters: SOON });
-    const [kept] = await it.busy('kept');
-    if (kept === undefined) throw new Error('one was busy');
-    await world.killKarpenter();
-    await it.set(ASK);
-    await it.patched('required/1');
-    await world.restartApiServer();
-    await it.modified(kept, 'required/1', 180);
-    expect(await it.machine(kept.claim)).toMatchObject({ protected: true, cordoned: false, drifted: false });
-    expect(it.executions().at(-1)?.payload['waitsFor']).toMatch(/Karpenter may not be running|live mod/);
-    await world.startKarpenter();
-    await world.until('the node is cordoned', async () => (await it.machine(kept.claim))?.cordoned === true);
-    expect(it.fate('kept')?.ended).toBeUndefined();
-    await it.endBuild('kept', 10);
-    expect(await it.concluded(240)).toMatchObject(succeeded);
-    expect(it.fate('kept')?.ended?.how).toBe('succeeded');
-    await it.gone(kept);
-    await it.settled('required/1');
-  });
-});
+asks(() => world);
+pools(() => world);
+ends(() => world);
+away(() => world);

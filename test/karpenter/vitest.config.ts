@@ -11,7 +11,7 @@ export default defineConfig({
     // One cluster for all: files take turns.
     fileParallelism: false,
     // Racks side by side mostly wait for Karpenter.
-    maxConcurrency: 16,
+    maxConcurrency: 32,
     testTimeout: 30_000,
     env: {
       AWS_ACCESS_KEY_ID: 'test',

@@ -11,7 +11,8 @@ import { clientOf, startControlPlane, type ControlPlane } from './control-plane.
 import { define } from './definitions.ts';
 import { createEc2, type Ec2 } from './ec2.ts';
 import { startKubelet, type Kubelet } from './kubelet.ts';
-import { startNeighbours } from './neighbours.ts';
+import { readMachines, shared, type Machines } from './machines.ts';
+import { startNeighbours, type Neighbours } from './neighbours.ts';
 import { freePort, start, until, type Part } from './processes.ts';
 import { startProduct, type RunningProduct } from './product.ts';
 
@@ -24,12 +25,18 @@ export interface World extends AsyncDisposable {
   api: ApiClient;
   cluster: Cluster;
   ec2: Ec2;
+  plane: ControlPlane;
+  neighbours: Neighbours;
+  machines(): Promise<Machines>;
+  /** As they were within the last second. */
+  lately(): Promise<Machines>;
   kubelet: Kubelet;
   product: RunningProduct;
   /** Waits for it, and says what it waited for where it does not come. */
   until(what: string, isSo: () => boolean | Promise<boolean>, seconds?: number): Promise<void>;
-  /** kube-apiserver is ended and started again. */
-  restartApiServer(): Promise<void>;
+  /** kube-apiserver is ended; it comes back, with all that it stored, with `startApiServer`. */
+  stopApiServer(): Promise<void>;
+  startApiServer(): Promise<void>;
   /** Karpenter is killed; it comes back with `startKarpenter`. */
   killKarpenter(): Promise<void>;
   startKarpenter(): Promise<void>;
@@ -71,12 +78,18 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
   stack.defer(() => karpenter.end());
   const kubelet = stack.use(startKubelet(api));
   const product = await startProduct();
+  const cluster = createCluster(api, systemClock);
+  const machines = (): Promise<Machines> => readMachines({ cluster, ec2 });
   const kept = stack.move();
   return {
     account,
     api,
-    cluster: createCluster(api, systemClock),
+    cluster,
     ec2,
+    plane,
+    neighbours,
+    machines,
+    lately: shared(machines),
     kubelet,
     product,
     until: (what, isSo, seconds = 120) =>
@@ -88,7 +101,8 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
         },
         seconds * 1000,
       ),
-    restartApiServer: () => plane.restartApiServer(),
+    stopApiServer: () => plane.stopApiServer(),
+    startApiServer: () => plane.startApiServer(),
     async killKarpenter() {
       away = true;
       await karpenter.end();
