@@ -2,7 +2,7 @@
 import type { BuildNode } from './fleet.ts';
 import type { Event, Pod, PodDisruptionBudget } from './kubernetes.ts';
 import { podName } from './builds.ts';
-import { DO_NOT_DISRUPT } from './naming.ts';
+import { DO_NOT_DISRUPT, NODECLASS_HASH_VERSION } from './naming.ts';
 
 /** What blocks on a pod: `true`, or for how long (a Go duration); any other value blocks nothing. */
 const BLOCKING = /^(?:true|(?:[\d.]+(?:ns|us|µs|ms|s|m|h))+)$/;
@@ -23,6 +23,21 @@ export function waitsFor(node: BuildNode, signs: Signs, now: Date): string {
     return `its own annotation ${DO_NOT_DISRUPT}, which is not ours`;
   const blocking = node.pods.map((pod) => blockedBy(pod, signs.budgets)).find((why) => why !== undefined);
   return blocking ?? saidByKarpenter(node, signs.events, now) ?? 'Karpenter, within its budgets';
+}
+
+/**
+ * Why Karpenter will not replace a node whose instance is wrong: by the hashes the node is of the class as it is, and
+ * of hashes alone does Karpenter know it. undefined where it sees the drift, or may come to see it.
+ */
+export function driftUnseen(
+  { claim, drifted, hash }: BuildNode,
+  patchedAt: Date | undefined,
+): string | undefined {
+  if (claim === undefined || drifted || hash !== 'current') return undefined;
+  const version = claim.metadata.annotations?.[NODECLASS_HASH_VERSION] ?? '';
+  return patchedAt !== undefined && Date.parse(claim.metadata.creationTimestamp) < patchedAt.getTime()
+    ? `Karpenter sees no drift: it stamped the NodeClaim with the hash of the class as it is, as an upgrade to another hash version (now ${version}) does`
+    : 'Karpenter sees no drift: the instance was changed after it was launched from the class as it is';
 }
 
 function blockedBy(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | undefined {

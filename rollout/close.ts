@@ -1,5 +1,6 @@
 /** The end of a rollout: the table applied, what it came to recorded, told and proved. */
 import { createHash } from 'node:crypto';
+import { decide } from './desired.ts';
 import { ForbiddenError, TransientError } from './errors.ts';
 import { readGround, registrationOf } from './ground.ts';
 import { readJournal } from './journal.ts';
@@ -14,7 +15,7 @@ import { reportHtml } from './report-html.ts';
 import { few, type Concluding, type Rolling } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { giveBack, tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
-import { endTurn, findLease, holderOf, LONGEST_FUNCTION_MS } from './turn.ts';
+import { endTurn, findHolder, LONGEST_FUNCTION_MS } from './turn.ts';
 
 export type ClosePorts = TidyPorts & Pick<Ports, 'records' | 'notices'>;
 
@@ -59,8 +60,8 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
     };
   }
   await giveBack(ending, tidied);
-  const named: Concluding = { ...ending, reason: withNames(ending.reason, tidied) };
   const stored = await ports.parameters.list(ending.rack);
+  const named: Concluding = { ...ending, reason: withNames(withNotices(ending, stored), tidied) };
   const report = await writeReport(ports, named, registration, stored, tidied);
   if (scope === 'reportOnly') {
     // Its turn is over: the Lease of one that ended would keep others' endings from the record.
@@ -87,8 +88,7 @@ async function isFree(
 ): Promise<boolean> {
   const read = await readGroundOrNothing(ports, registration, others);
   if (read?.kind !== 'found') return true;
-  const lease = await findLease(read.ground.cluster, read.ground.nodeClass.metadata.name);
-  return lease === undefined || holderOf(lease) === undefined;
+  return (await findHolder(read.ground.cluster, read.ground.nodeClass.metadata.name)) === undefined;
 }
 
 async function releaseTurn(
@@ -124,6 +124,14 @@ function isStillCompliant(ending: Concluding, { fleet }: Tidied): boolean {
     .filter(({ instance }) => instance?.state !== 'shutting-down')
     .map((node) => verdictOf(node, ending.target ?? {}, patchedAt))
     .every((verdict) => verdict !== 'wrong' && verdict !== 'unknown');
+}
+
+/** A success says what does not count, and where Builds may run without what was rolled out. */
+function withNotices({ outcome, reason }: Concluding, stored: readonly StoredParameter[]): string {
+  if (outcome !== 'Succeeded') return reason;
+  const decision = decide(stored, true);
+  const notices = decision.kind === 'asks' ? decision.notices : [];
+  return `${reason}${notices.map((notice) => ` (${notice})`).join('')}`;
 }
 
 function withNames(reason: string, { held, fleet }: Tidied): string {

@@ -1,4 +1,5 @@
 /** From the stored parameters to what a rack asks for. Pure: the same parameters give the same decision. */
+import { keepsRackWide } from './build-groups.ts';
 import type { StoredParameter } from './ports.ts';
 import {
   IMDS_KEYS,
@@ -90,6 +91,8 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
   if (refusals.length === 0 && Object.keys(ask).length === 0 && !owns)
     return { kind: 'asksNothing', everAsked };
   refusals.push(...unknownPolicies(list));
+  const beside = keepsRackWide(list, sources);
+  if (beside !== undefined) notices.push(beside);
   const policy = readPolicy(stored, used);
   if (refusals.length > 0) return { kind: 'refused', refusals };
   // What the class goes back to is for its own writer to say.

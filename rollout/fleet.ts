@@ -55,6 +55,8 @@ export const isDrifted = (claim: NodeClaim): boolean => condition(claim, 'Drifte
 export const driftReason = (claim: NodeClaim): string | undefined => condition(claim, 'Drifted')?.reason;
 
 export function hashState(claim: NodeClaim, nodeClass: EC2NodeClass): HashState {
+  // Launched before the pool came to refer to this class: nodeClassRef is part of the pool's own hash.
+  if (claim.spec.nodeClassRef.name !== nodeClass.metadata.name) return 'stale';
   const [mine, its] = [claim.metadata.annotations ?? {}, nodeClass.metadata.annotations ?? {}];
   if (mine[NODECLASS_HASH] === undefined || its[NODECLASS_HASH] === undefined) return 'unsettled';
   if (mine[NODECLASS_HASH_VERSION] !== its[NODECLASS_HASH_VERSION]) return 'unsettled';

@@ -54,8 +54,8 @@ export async function readGround(
   if (nodeClass === undefined)
     return { kind: 'gone', why: refuse('noClass', { nodeClass: name, ...where }), cluster };
   const refusal =
-    sharedClass(pools, pool, name) ??
     classOfAnotherRack(pools, registration, others, name) ??
+    sharedClass(pools, pool, name) ??
     noHeadroom(pool);
   return {
     kind: 'found',

@@ -1,5 +1,6 @@
 /** The evidence of an execution as it happens, one object a step that did something; the report is made from it. */
 import { z } from 'zod';
+import { causes } from './leaving.ts';
 import { reportKey } from './naming.ts';
 import type { Clock, Reports } from './ports.ts';
 import { optionsSchema } from './record.ts';
@@ -13,6 +14,7 @@ const plannedNodeSchema = z.strictObject({
   before: metadataSchema.nullable(),
   verdict: z.enum(['right', 'wrong', 'unknown', 'off', 'launching']),
   builds: z.array(z.string()),
+  expiresAt: instant.exactOptional().describe('when Karpenter deletes it, whatever holds it'),
   /** What will become of it, as far as can be told. */
   fate: z.enum(['replaced', 'keptUntilBuildsEnd', 'untouched', 'unknown']),
 });
@@ -68,11 +70,27 @@ const entrySchema = z.discriminatedUnion('what', [
     why: z.string(),
   }),
   z.strictObject({ what: z.literal('build'), at: instant, build: z.string(), node: z.string() }),
-  z.strictObject({ what: z.literal('left'), at: instant, node: z.string() }),
+  z.strictObject({
+    what: z.literal('left'),
+    at: instant,
+    node: z.string(),
+    cause: z.enum(causes),
+    why: z.string(),
+    /** Builds that ran on it then. */
+    builds: z.array(z.string()),
+  }),
+  z.strictObject({ what: z.literal('unready'), at: instant, node: z.string() }),
   z.strictObject({ what: z.literal('evicted'), at: instant, pod: z.string(), why: z.string() }),
   z.strictObject({ what: z.literal('note'), at: instant, text: z.string() }),
 ]);
 export type Entry = z.infer<typeof entrySchema>;
+
+/** Those of one kind. */
+export const entriesOf = <W extends Entry['what']>(
+  entries: readonly Entry[],
+  what: W,
+): Extract<Entry, { what: W }>[] =>
+  entries.filter((entry): entry is Extract<Entry, { what: W }> => entry.what === what);
 
 const journalSchema = z.array(entrySchema);
 
@@ -96,11 +114,12 @@ export async function writeJournal(
   await ports.reports.put(key, JSON.stringify(entries), 'application/json');
 }
 
-/** Everything that the steps of an execution wrote, in the order in which it happened. */
+/** Everything that the steps of an execution wrote, in the order in which it happened, equal entries once. */
 export async function readJournal(ports: { reports: Reports }, of: Of): Promise<Entry[]> {
   const keys = await ports.reports.list(prefixOf(of));
   const parts = await Promise.all(keys.map((key) => ports.reports.get(key)));
-  return parts
-    .flatMap((body) => (body === undefined ? [] : journalSchema.parse(JSON.parse(body))))
-    .sort((a, b) => a.at.localeCompare(b.at) || Number(b.what === 'planned') - Number(a.what === 'planned'));
+  const entries = parts.flatMap((body) => (body === undefined ? [] : journalSchema.parse(JSON.parse(body))));
+  return [...new Map(entries.map((entry) => [JSON.stringify(entry), entry])).values()].sort(
+    (a, b) => a.at.localeCompare(b.at) || Number(b.what === 'planned') - Number(a.what === 'planned'),
+  );
 }

@@ -1,10 +1,10 @@
 /** Observe: one look. Read everything, keep the table, say what comes next and when. */
-import { podName, selectorOf } from './builds.ts';
+import { selectorOf } from './builds.ts';
 import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
+import { clusterTimeOf, happenings } from './happenings.ts';
 import { NOTHING } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep } from './keep.ts';
-import type { Event } from './kubernetes.ts';
 import { launchFailure } from './launch.ts';
 import { classOptions, inWords, mismatches } from './options.ts';
 import { phaseOf, type Phase } from './phase.ts';
@@ -40,16 +40,14 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const page = (entries: Entry[]): Promise<void> => writeJournal(ports, state, 'holds', entries);
   const kept = await keep(ports, guard, duePatches(wanted, state.execution, now), page);
   const events = await ground.cluster.list('Event');
-  await writeJournal(ports, state, 'observe', [
-    ...comings(state, fleet),
-    ...leavings(state, fleet),
-    ...evictions(state, events),
-  ]);
+  await writeJournal(ports, state, 'observe', happenings(state, fleet, events));
+  const clusterTime = clusterTimeOf(fleet, events) ?? state.clusterTime;
   const look = lookOf(state, { fleet, phase, now, wanted, left: kept.left, written: kept.entries.length });
   return nextOf(
     {
       ...state,
       counts: look.counts,
+      ...(clusterTime !== undefined && { clusterTime }),
       ...oldestHold(fleet),
       ...(fleet.instancesKnown && { wholeLookAt: now.toISOString() }),
     },
@@ -63,42 +61,6 @@ function oldestHold(fleet: Fleet): Pick<Rolling, 'oldestHoldSince'> {
   const [since] = fleet.nodes.flatMap(({ hold }) => hold?.since ?? []).sort();
   return { ...(since !== undefined && { oldestHoldSince: since }) };
 }
-
-const isSince = (state: Rolling, then: string | undefined): boolean =>
-  then !== undefined && then >= state.wholeLookAt;
-
-/** Builds that came to a build node since the last look: what became of them is asked for at the end. */
-const comings = (state: Rolling, fleet: Fleet): Entry[] =>
-  fleet.nodes.flatMap(({ name: node, pods, builds }) =>
-    pods
-      .filter((pod) => builds.includes(podName(pod)) && isSince(state, pod.metadata.creationTimestamp))
-      .map((pod) => ({ what: 'build', at: pod.metadata.creationTimestamp, build: podName(pod), node })),
-  );
-
-/** Held nodes that Karpenter began to delete since the last look: what they carried goes with them. */
-const leavings = (state: Rolling, fleet: Fleet): Entry[] =>
-  fleet.nodes.flatMap(({ name: node, hold, claim }) => {
-    const at = claim?.metadata.deletionTimestamp;
-    return hold !== undefined && at !== undefined && isSince(state, at) ? [{ what: 'left', at, node }] : [];
-  });
-
-/** Pods that Karpenter evicted since the last look, in its own words (event `Evicted`, message `Evicted pod: …`). */
-const evictions = (state: Rolling, events: readonly Event[]): Entry[] =>
-  events.flatMap(({ reason, message, involvedObject, lastTimestamp, metadata }) =>
-    reason === 'Evicted' &&
-    involvedObject.kind === 'Pod' &&
-    lastTimestamp !== undefined &&
-    isSince(state, lastTimestamp)
-      ? [
-          {
-            what: 'evicted',
-            at: lastTimestamp,
-            pod: `${metadata.namespace ?? 'default'}/${involvedObject.name}`,
-            why: message,
-          },
-        ]
-      : [],
-  );
 
 /**
  * Somebody put another value back: everything is protected again before the class is patched again. One that is left

@@ -3,10 +3,11 @@ import { waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
 import { decide, type Decision } from './desired.ts';
 import { TransientError } from './errors.ts';
-import { readFleet, type Fleet } from './fleet.ts';
+import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { writeJournal, type Plan } from './journal.ts';
 import type { EC2NodeClass, Lease } from './kubernetes.ts';
+import { expiryOf } from './leaving.ts';
 import { classOptions, inWords, loosenings, mismatches, owned, pick } from './options.ts';
 import { foreignOwners } from './owners.ts';
 import { isKey } from './parameters.ts';
@@ -201,6 +202,7 @@ async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind
       before: node.instance?.metadataOptions ? { ...node.instance.metadataOptions } : null,
       verdict: verdict ?? 'launching',
       builds: node.builds,
+      ...expiry(node),
       fate: verdict === 'unknown' ? 'unknown' : replaced ? fate : 'untouched',
     };
   });
@@ -223,6 +225,11 @@ async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind
     nodes,
     blockers: blocked,
   };
+}
+
+function expiry({ claim }: BuildNode): Pick<Plan['nodes'][number], 'expiresAt'> {
+  const at = claim && expiryOf(claim);
+  return at === undefined ? {} : { expiresAt: at.toISOString() };
 }
 
 /** lastModifiedDate by key, of the parameters that matter: a later one is a parameter written again. */

@@ -14,7 +14,7 @@ import { purposeOf } from './purpose.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
 import { startRollout } from './start.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
-import { holderOf, LONGEST_FUNCTION_MS, passLease, readLease, TurnLost } from './turn.ts';
+import { findHolder, findLease, holderOf, LONGEST_FUNCTION_MS, passLease, TurnLost } from './turn.ts';
 import { hasCome } from './writer.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
@@ -100,7 +100,7 @@ async function endDeadHolder(
   rack: string,
   { cluster, nodeClass }: Ground,
 ): Promise<Visit | undefined> {
-  const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
+  const holder = await findHolder(cluster, nodeClass.metadata.name);
   if (holder === undefined) return undefined;
   const { status, endedAt } = (await ports.workflow.describe(holder.execution)) ?? {};
   // Started by hand under a name of its own, or not on the list yet.
@@ -156,8 +156,8 @@ async function raiseEpoch(
   { cluster, nodeClass }: Pick<Ground, 'cluster' | 'nodeClass'>,
   execution: string,
 ): Promise<boolean> {
-  const lease = await readLease(cluster, nodeClass.metadata.name);
-  if (holderOf(lease)?.execution !== execution) return false;
+  const lease = await findLease(cluster, nodeClass.metadata.name);
+  if (lease === undefined || holderOf(lease)?.execution !== execution) return false;
   const now = ports.clock.now();
   await passLease(cluster, lease, now);
   const record = await ports.records.read(rack);

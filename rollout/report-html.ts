@@ -134,8 +134,14 @@ function sections(report: Report): Html[] {
     ),
     table(
       'Builds',
-      ['Build', 'Node', 'Changed under it', 'Became of it'],
-      report.builds.map(({ name, node, changedUnder, fate }) => [name, node, yesOrNo(changedUnder), fate]),
+      ['Build', 'Node', 'Changed under it', 'Became of it', 'Why'],
+      report.builds.map(({ name, node, changedUnder, fate, why }) => [
+        name,
+        node,
+        yesOrNo(changedUnder),
+        fate,
+        why,
+      ]),
     ),
     table(
       'Holds',

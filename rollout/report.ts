@@ -1,10 +1,11 @@
 /** The report: what was asked, what was done to what, and what it came to. Made from the evidence of the steps. */
 import { z } from 'zod';
-import { planSchema, type Entry } from './journal.ts';
+import { entriesOf, planSchema, type Entry } from './journal.ts';
 import type { EC2NodeClass } from './kubernetes.ts';
 import { classOptions } from './options.ts';
 import type { StoredParameter } from './ports.ts';
 import { IMDS_KEYS, isKey } from './parameters.ts';
+import { buildFate, buildsOf, departuresOf, instanceFate, instancesOf } from './fates.ts';
 import { outcomes } from './record.ts';
 import { verdictOf } from './table.ts';
 import type { Fleet } from './fleet.ts';
@@ -38,27 +39,8 @@ export const reportSchema = z.strictObject({
       resourceVersions: z.array(z.string()),
     })
     .nullable(),
-  instances: z.array(
-    z.strictObject({
-      node: z.string(),
-      instanceId: z.string().nullable(),
-      before: metadata.nullable().describe('null where it did not exist or could not be read'),
-      after: metadata.nullable().describe('null where it is gone or could not be read'),
-      readAt: instant.nullable(),
-      how: z.enum(['replaced', 'modified', 'launched', 'untouched', 'unknown']),
-      why: z.string(),
-    }),
-  ),
-  builds: z.array(
-    z.strictObject({
-      name: z.string(),
-      node: z.string(),
-      changedUnder: z.boolean().describe('its node was modified live while it ran'),
-      fate: z
-        .enum(['running', 'ended', 'evicted'])
-        .describe('as seen by the rollout; ended is finished or deleted'),
-    }),
-  ),
+  instances: z.array(instanceFate),
+  builds: z.array(buildFate),
   holds: z.array(
     z.strictObject({
       node: z.string(),
@@ -106,17 +88,13 @@ export interface Evidence {
   blockers: Report['blockers'];
 }
 
-const entriesOf = <W extends Entry['what']>(
-  entries: readonly Entry[],
-  what: W,
-): Extract<Entry, { what: W }>[] =>
-  entries.filter((entry): entry is Extract<Entry, { what: W }> => entry.what === what);
-
 export function makeReport(evidence: Evidence): Report {
   const { ending, entries, fleet } = evidence;
   const plan = entriesOf(entries, 'planned').at(-1)?.plan ?? null;
   const patches = entriesOf(entries, 'patched');
   const modified = entriesOf(entries, 'modified');
+  const departures = departuresOf(entries);
+  const instances = instancesOf(evidence, ending.target ?? {}, plan);
   const transitions = 6 + 3 * ending.looks + 2 * modified.length;
   return {
     schemaVersion: 1,
@@ -128,8 +106,8 @@ export function makeReport(evidence: Evidence): Report {
     plan,
     approval: null,
     class: classOf(plan, patches, evidence.nodeClass),
-    instances: instancesOf(evidence, plan, modified),
-    builds: buildsOf(plan, entries, fleet),
+    instances,
+    builds: buildsOf(evidence, plan, instances),
     holds: entriesOf(entries, 'hold').map(({ what: _, ...hold }) => hold),
     blockers: evidence.blockers,
     stragglers: modified.map(({ node, instanceId, at, why, builds }) => ({
@@ -150,7 +128,10 @@ export function makeReport(evidence: Evidence): Report {
     reason: ending.reason,
     timeline: [
       { at: ending.startedAt, what: `execution ${ending.execution} started` },
-      ...entries.map((entry) => ({ at: entry.at, what: inWords(entry) })),
+      ...entries
+        // What took a node is told once, as the best that is known of it.
+        .filter((entry) => entry.what !== 'left' || departures.get(entry.node) === entry)
+        .map((entry) => ({ at: entry.at, what: inWords(entry) })),
       { at: evidence.readAt, what: `${ending.outcome}: ${ending.reason}` },
     ],
   };
@@ -190,81 +171,6 @@ function classOf(
   };
 }
 
-function instancesOf(
-  { fleet, readAt, ending }: Evidence,
-  plan: Report['plan'],
-  modified: readonly Extract<Entry, { what: 'modified' }>[],
-): Report['instances'] {
-  const planned = new Map((plan?.nodes ?? []).map((node) => [node.instanceId ?? node.node, node]));
-  const changed = new Map(modified.map((entry) => [entry.instanceId, entry]));
-  const present = new Map((fleet?.nodes ?? []).map((node) => [node.instanceId ?? node.name, node]));
-  return [...new Set([...planned.keys(), ...present.keys()])].map((id) => {
-    const before = planned.get(id);
-    const now = present.get(id);
-    const change = changed.get(id);
-    const verdict = now && verdictOf(now, ending.target ?? {}, undefined);
-    return {
-      node: now?.name ?? before?.node ?? id,
-      instanceId: now?.instanceId ?? before?.instanceId ?? null,
-      before: before?.before ?? null,
-      after: now?.instance?.metadataOptions ? { ...now.instance.metadataOptions } : null,
-      readAt: now === undefined ? null : readAt,
-      ...howOf({ seen: fleet !== undefined, before, now, change, verdict }),
-    };
-  });
-}
-
-interface Course {
-  seen: boolean;
-  before: unknown;
-  now: unknown;
-  change: Extract<Entry, { what: 'modified' }> | undefined;
-  verdict: string | undefined;
-}
-
-function howOf({
-  seen,
-  before,
-  now,
-  change,
-  verdict,
-}: Course): Pick<Report['instances'][number], 'how' | 'why'> {
-  if (!seen) return { how: 'unknown', why: 'the cluster could not be read at the end' };
-  if (now === undefined) {
-    const after = change === undefined ? '' : `, after a live modification (${change.why})`;
-    return { how: 'replaced', why: `gone at the end${after}` };
-  }
-  if (change !== undefined) return { how: 'modified', why: change.why };
-  if (before === undefined) return { how: 'launched', why: `new since the plan, ${verdict ?? 'launching'}` };
-  return { how: 'untouched', why: verdict ?? 'launching' };
-}
-
-function buildsOf(
-  plan: Report['plan'],
-  entries: readonly Entry[],
-  fleet: Fleet | undefined,
-): Report['builds'] {
-  const modified = entriesOf(entries, 'modified');
-  const under = new Set(modified.flatMap(({ builds }) => builds));
-  const evicted = new Set(entriesOf(entries, 'evicted').map(({ pod }) => pod));
-  const running = new Set((fleet?.nodes ?? []).flatMap(({ builds }) => builds));
-  const seen = [
-    ...(plan?.nodes ?? []),
-    ...modified,
-    ...(fleet?.nodes ?? []).map(({ name, builds }) => ({ node: name, builds })),
-  ];
-  const nodeOf = new Map([
-    ...seen.flatMap(({ node, builds }) => builds.map((name) => [name, node] as const)),
-    ...entriesOf(entries, 'build').map(({ build, node }) => [build, node] as const),
-  ]);
-  return [...nodeOf].map(([name, node]) => ({
-    name,
-    node,
-    changedUnder: under.has(name),
-    fate: evicted.has(name) ? 'evicted' : running.has(name) ? 'running' : 'ended',
-  }));
-}
-
 function unknownsOf(ending: Concluding, fleet: Fleet | undefined): string[] {
   if (fleet === undefined) return ['the cluster was not read at the end'];
   return fleet.nodes
@@ -295,7 +201,9 @@ function inWords(entry: Entry): string {
     case 'build':
       return `Build ${entry.build} came to ${entry.node}`;
     case 'left':
-      return `${entry.node} is on its way out: Karpenter deletes its NodeClaim`;
+      return `${entry.node} is on its way out: ${entry.why}`;
+    case 'unready':
+      return `${entry.node} is not Ready any more`;
     case 'evicted':
       return `${entry.pod} evicted: ${entry.why}`;
     case 'note':

@@ -59,6 +59,8 @@ export const rollingSchema = stepSchema.extend({
   awaitedSince: instant.exactOptional(),
   /** The last look that read everything. */
   wholeLookAt: instant,
+  /** The newest moment that the cluster itself had dated at the last look, by its own clock. */
+  clusterTime: instant.exactOptional(),
   compliantAt: instant.exactOptional(),
   /** When it first was compliant: an instance that is unknown for one look does not prolong the drain. */
   drainingSince: instant.exactOptional(),

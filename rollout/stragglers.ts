@@ -1,5 +1,5 @@
 /** Stragglers: live modification of instances that are still wrong, paced to EC2's bucket. */
-import { waitsFor } from './blockers.ts';
+import { driftUnseen, waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
 import type { Instance, MetadataOptions } from './ec2.ts';
 import { InvalidError, NotFoundError, TransientError } from './errors.ts';
@@ -7,7 +7,7 @@ import { readFleet, type BuildNode } from './fleet.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { judge, mismatches, pick, owned } from './options.ts';
 import type { Ports } from './ports.ts';
-import type { Options } from './record.ts';
+import { lastPatchOf, type Options } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
 import { conclude, few, type Concluding, type Rolling } from './state.ts';
 
@@ -47,10 +47,13 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
     ground.cluster.list('Event'),
     ground.cluster.list('PodDisruptionBudget'),
   ]);
-  const why = (node: BuildNode): string =>
-    isBeforePatch(state)
-      ? 'imds_rollout_strategy is immediate'
-      : `not replaced: it waited for ${waitsFor(node, { events, budgets }, ports.clock.now())}`;
+  const why = (node: BuildNode): string => {
+    if (isBeforePatch(state)) return 'imds_rollout_strategy is immediate';
+    const unseen = driftUnseen(node, lastPatchOf(state));
+    return unseen === undefined
+      ? `not replaced: it waited for ${waitsFor(node, { events, budgets }, ports.clock.now())}`
+      : `not replaced: ${unseen}`;
+  };
   const tokens = tokensNow(state, ports.clock.now());
   const done: Entry[] = [];
   let throttled: boolean;

@@ -1,5 +1,5 @@
 /** What an end leaves behind on the nodes: the table, one last time, and the names of what stays held. */
-import { waitsFor } from './blockers.ts';
+import { driftUnseen, waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
 import { decide } from './desired.ts';
 import { ForbiddenError, TransientError } from './errors.ts';
@@ -15,8 +15,8 @@ import { phaseOf } from './phase.ts';
 import type { Cluster, Ports, Registration } from './ports.ts';
 import { lastPatchOf, type Options, type Outcome, type RolloutRecord } from './record.ts';
 import type { Concluding } from './state.ts';
-import { table, type Wanted } from './table.ts';
-import { holderOf, readLease, TurnLost } from './turn.ts';
+import { table, verdictOf, type Wanted } from './table.ts';
+import { findHolder, TurnLost } from './turn.ts';
 
 export type TidyPorts = Pick<Ports, 'clock' | 'parameters' | 'instances' | 'clusters' | 'reports'>;
 
@@ -48,7 +48,7 @@ export async function tidy(
     if (read.kind === 'gone')
       return await releaseAll(ports, read.cluster, ending.execution, page(ports, ending));
     const { ground } = read;
-    const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
+    const holder = await findHolder(ground.cluster, ground.nodeClass.metadata.name);
     // Somebody else's rollout has the nodes now: their holds are its own.
     if (holder !== undefined && holder.execution !== ending.execution) return { ...UNTOUCHED, ground };
     return await tidyGround(ports, ending, ground, record);
@@ -92,8 +92,17 @@ async function tidyGround(
   );
   const held = fleet.nodes
     .filter(({ name, hold, leaving }) => hold !== undefined && !leaving && !released.has(name))
-    .map((node) => ({ node: node.name, why: waitsFor(node, { events, budgets }, now) }));
+    .map((node) => ({
+      node: node.name,
+      why: unseenIfWrong(node, ending, record) ?? waitsFor(node, { events, budgets }, now),
+    }));
   return { ground, fleet, entries: kept.entries, held, known: kept.left === 0 };
+}
+
+/** Of a node that is wrong and stays so: that Karpenter does not even see it. */
+function unseenIfWrong(node: BuildNode, { target }: Concluding, record: RolloutRecord): string | undefined {
+  const patchedAt = lastPatchOf(record);
+  return verdictOf(node, target ?? {}, patchedAt) === 'wrong' ? driftUnseen(node, patchedAt) : undefined;
 }
 
 const page =
@@ -108,7 +117,7 @@ export async function giveBack(
 ): Promise<void> {
   if (ground === undefined || outcome !== 'Succeeded' || restoring === undefined || restoring.length === 0)
     return;
-  const holder = holderOf(await readLease(ground.cluster, ground.nodeClass.metadata.name));
+  const holder = await findHolder(ground.cluster, ground.nodeClass.metadata.name);
   if (holder !== undefined && holder.execution !== execution) return;
   await handBack(ground, restoring, Object.keys(target ?? {}).length > restoring.length);
 }
@@ -118,7 +127,7 @@ export async function assertFree(
   { cluster, nodeClass }: Ground,
   execution: string | undefined,
 ): Promise<void> {
-  const holder = holderOf(await readLease(cluster, nodeClass.metadata.name));
+  const holder = await findHolder(cluster, nodeClass.metadata.name);
   if (holder !== undefined && holder.execution !== execution) {
     throw new TurnLost(`${holder.execution} has taken the Lease meanwhile`);
   }

@@ -52,6 +52,12 @@ export async function readLease(cluster: Cluster, nodeClass: string): Promise<Le
   return lease;
 }
 
+/** Who has the turn of a class; undefined also where it has no Lease, without which no rollout writes. */
+export async function findHolder(cluster: Cluster, nodeClass: string): Promise<Holder | undefined> {
+  const lease = await findLease(cluster, nodeClass);
+  return lease && holderOf(lease);
+}
+
 /** The later execution goes first; of two that started in one instant the one with the greater name. */
 const isNewer = (one: Contender, other: Contender): boolean =>
   one.startedAt === other.startedAt ? one.execution > other.execution : one.startedAt > other.startedAt;
@@ -123,8 +129,8 @@ export async function endTurn(
   execution: string,
   now: Date,
 ): Promise<boolean> {
-  const lease = await readLease(cluster, nodeClass);
-  if (holderOf(lease)?.execution !== execution) return false;
+  const lease = await findLease(cluster, nodeClass);
+  if (lease === undefined || holderOf(lease)?.execution !== execution) return false;
   try {
     await passLease(cluster, lease, now);
     return true;

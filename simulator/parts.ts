@@ -72,7 +72,7 @@ export interface Machines {
   all(): readonly Instance[];
 }
 
-export type EndedBy = 'drift' | 'emptiness' | 'expiry' | 'interruption' | 'hand';
+export type EndedBy = 'drift' | 'emptiness' | 'expiry' | 'interruption' | 'repair' | 'hand';
 
 /** What became of a Build. */
 export interface BuildReport {

@@ -27,7 +27,7 @@ export const karpenterChecks = ({ ground, others, objects, now }: Seen): Promise
     check('class of this rack alone', async () => {
       const pools = await cluster.list('NodePool');
       const here = pools.find(({ metadata }) => metadata.name === pool.metadata.name) ?? pool;
-      const why = sharedClass(pools, here, name) ?? classOfAnotherRack(pools, registration, others, name);
+      const why = classOfAnotherRack(pools, registration, others, name) ?? sharedClass(pools, here, name);
       return why === undefined
         ? ok(`no other NodePool uses ${name}`)
         : problem(why, 'Give each pool a class of its own');

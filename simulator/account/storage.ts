@@ -42,7 +42,9 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
       },
     },
     register(registration) {
-      registrations.push(registration);
+      const before = registrations.findIndex(({ rack }) => rack === registration.rack);
+      if (before < 0) registrations.push(registration);
+      else registrations[before] = registration;
     },
     stored: (rack) => records.get(rack),
     overwrite(rack, text) {

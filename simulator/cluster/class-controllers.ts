@@ -133,7 +133,19 @@ export function createClassControllers(karpenter: Karpenter): ClassControllers {
     if (after !== undefined && after.metadata.generation !== before?.metadata.generation) schedule(name);
     const wasReady = before && conditionOf(before, 'Ready');
     const isReady = after && conditionOf(after, 'Ready');
-    if (wasReady?.status !== isReady?.status || wasReady?.reason !== isReady?.reason) schedulePools(name);
+    const leaves = before?.metadata.deletionTimestamp !== after?.metadata.deletionTimestamp;
+    if (leaves || wasReady?.status !== isReady?.status || wasReady?.reason !== isReady?.reason)
+      schedulePools(name);
+  });
+
+  // A pool that comes to refer to another class.
+  store.watch('NodePool', ({ before, after }) => {
+    if (before === undefined || after === undefined) return;
+    const refersTo = ({ spec }: NodePool): string => spec.template.spec.nodeClassRef.name;
+    if (refersTo(before) === refersTo(after)) return;
+    process.after(chance.between(50, 500), () => {
+      reconcilePool(after.metadata.name);
+    });
   });
 
   process.onStart(() => {
@@ -192,13 +204,16 @@ function withStatus(nodeClass: EC2NodeClass, refused: boolean, at: Date): EC2Nod
 function withReadiness(pool: NodePool, nodeClass: EC2NodeClass | undefined, at: Date): NodePool {
   const observedGeneration = pool.metadata.generation ?? 1;
   const ready = nodeClass && conditionOf(nodeClass, 'Ready');
-  const status = ready?.status === 'True' ? 'True' : 'False';
+  const leaves = nodeClass?.metadata.deletionTimestamp !== undefined;
+  const status = ready?.status === 'True' && !leaves ? 'True' : 'False';
   const why =
     nodeClass === undefined
       ? { reason: 'NodeClassNotFound', message: 'NodeClass not found on cluster' }
-      : ready === undefined || ready.status === 'Unknown'
-        ? { reason: 'NodeClassReadinessUnknown', message: 'Node Class Readiness Unknown' }
-        : { reason: ready.reason ?? 'NodeClassReady', message: ready.message ?? '' };
+      : leaves
+        ? { reason: 'NodeClassTerminating', message: 'NodeClass is Terminating' }
+        : ready === undefined || ready.status === 'Unknown'
+          ? { reason: 'NodeClassReadinessUnknown', message: 'Node Class Readiness Unknown' }
+          : { reason: ready.reason ?? 'NodeClassReady', message: ready.message ?? '' };
   const positive = { reason: 'NodeClassReady', message: '' };
   const root =
     status === 'True'

@@ -17,6 +17,7 @@ import { createLifecycle } from './lifecycle.ts';
 import { createDisruptionBudgets } from './pdb.ts';
 import { createPoolCounter } from './pool-counter.ts';
 import { createProvisioner } from './provisioning.ts';
+import { createNodeRepair } from './repair.ts';
 import { createScheduler } from './scheduler.ts';
 import { createStartState, type StartState } from './start-state.ts';
 import { createStaticPools } from './static-pools.ts';
@@ -56,7 +57,7 @@ export function createSimulatedCluster(options: ClusterOptions): SimulatedCluste
     startedAt: clock.now().getTime(),
   };
   const events = new Events(world);
-  const api = createApiServer(world, gate, events);
+  const api = createApiServer(world, gate, events, options.clockAheadMs ?? 0);
   const karpenter = createKarpenter(world, events);
   const kubelets = createKubelets(world);
   const budgets = createDisruptionBudgets(world);
@@ -77,6 +78,7 @@ export function createSimulatedCluster(options: ClusterOptions): SimulatedCluste
   createPoolCounter(karpenter);
   createTermination(karpenter, budgets, kubelets);
   createDisruption(karpenter, budgets, commands);
+  if (options.karpenter.nodeRepair === true) createNodeRepair(karpenter);
 
   let movingAt = { revision: -1, moving: false };
   /** Asked at every instant of a run: looked at again only where something changed. */

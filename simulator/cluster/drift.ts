@@ -4,6 +4,7 @@
  */
 import type { EC2NodeClass, NodeClaim } from '../../rollout/kubernetes.ts';
 import { clearCondition, conditionOf, isTrue, setCondition, transitionOf } from './conditions.ts';
+import { equal } from './json.ts';
 import { poolOf, type Karpenter } from './karpenter.ts';
 import { classHash, classHashVersion, parseGoDuration } from './names.ts';
 import { isTerminal, isTerminating, ownedBy } from './pods.ts';
@@ -39,7 +40,11 @@ export function createClaimConditions(karpenter: Karpenter): ClaimConditions {
     const claim = store.get('NodeClaim', name);
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return;
     const nodeClass = store.get('EC2NodeClass', claim.spec.nodeClassRef.name);
-    const drifted = isTrue(claim, 'Launched') && isDrifted(nodeClass, claim);
+    const refersTo = poolOf(karpenter, claim)?.spec.template.spec.nodeClassRef.name;
+    // nodeClassRef is part of the NodePool's own hash, and that is looked at first.
+    const ofPool = refersTo !== undefined && refersTo !== claim.spec.nodeClassRef.name;
+    const drifted = isTrue(claim, 'Launched') && (ofPool || isDrifted(nodeClass, claim));
+    const reason = ofPool ? 'NodePoolDrifted' : 'NodeClassDrift';
     store.update('NodeClaim', name, (current) =>
       drifted
         ? setCondition(
@@ -47,8 +52,8 @@ export function createClaimConditions(karpenter: Karpenter): ClaimConditions {
             {
               type: 'Drifted',
               status: 'True',
-              reason: 'NodeClassDrift',
-              message: 'NodeClassDrift',
+              reason,
+              message: reason,
               observedGeneration: current.metadata.generation ?? 1,
             },
             clock.now(),
@@ -115,6 +120,12 @@ export function createClaimConditions(karpenter: Karpenter): ClaimConditions {
     for (const claim of store.all('NodeClaim')) {
       if (claim.spec.nodeClassRef.name === className) scheduleDrift(claim.metadata.name);
     }
+  });
+
+  store.watch('NodePool', ({ before, after }) => {
+    if (before === undefined || after === undefined || equal(before.spec.template, after.spec.template))
+      return;
+    for (const claim of store.claimsOf(after.metadata.name)) scheduleDrift(claim.metadata.name);
   });
 
   store.watch('NodeClaim', ({ before, after }) => {

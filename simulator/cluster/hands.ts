@@ -1,8 +1,10 @@
 /** What people and neighbours do to the cluster. */
-import { NotFoundError } from '../../rollout/errors.ts';
+import { ConflictError, NotFoundError } from '../../rollout/errors.ts';
 import { deleteClaim, type Karpenter } from './karpenter.ts';
 import type { Kubelets } from './kubelets.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { classDraft } from './objects.ts';
+import type { ClassSpec } from './types.ts';
 
 export interface Hands {
   /** `kubectl delete node`: Karpenter's finalizer makes it a drain, and the instance ends by `hand`. */
@@ -18,6 +20,10 @@ export interface Hands {
   upgradeHashVersion(): void;
   /** `kubectl delete ec2nodeclass`: its finalizer waits until no NodeClaim uses it. */
   removeClass(name: string): void;
+  /** `kubectl apply` of a new class; Karpenter settles it a little later. Throws where there is one of that name. */
+  makeClass(name: string, spec: ClassSpec): void;
+  /** The pool refers to another class from now on; its nodes drift by that. */
+  editPool(name: string, nodeClass: string): void;
   /** `kubectl delete nodepool`: its nodes go with it, drained. */
   removePool(name: string): void;
   /** A NodeClaim of the pool that is still on its way, as for a pending pod. Its name; undefined over the limits. */
@@ -27,6 +33,12 @@ export interface Hands {
 /** How long an upgraded controller takes to become the leader. */
 const restartMs = 15_000;
 const interruptionMs = 2 * 60_000;
+
+/** Karpenter's own words, pkg/controllers/interruption/events. */
+const interruptionEvents = [
+  ['SpotInterrupted', 'Spot interruption warning was triggered'],
+  ['TerminatingOnInterruption', 'Interruption triggered termination for the NodeClaim'],
+] as const;
 
 export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle: Lifecycle): Hands {
   const { world, process } = karpenter;
@@ -67,7 +79,14 @@ export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle:
       const claim = node && store.claimOf(node);
       const instanceId = node?.spec.providerID?.split('/').at(-1) ?? '';
       // Karpenter reads the notice from its queue; without it, only the two minutes count.
-      if (claim !== undefined && process.running) deleteClaim(karpenter, claim, 'interruption');
+      if (claim !== undefined && process.running) {
+        for (const [reason, message] of interruptionEvents) {
+          for (const about of [claim, node]) {
+            if (about !== undefined) karpenter.events.publish({ type: 'Warning', reason, message, about });
+          }
+        }
+        deleteClaim(karpenter, claim, 'interruption');
+      }
       clock.after(interruptionMs, () => {
         if (machines.get(instanceId) !== undefined) machines.terminate(instanceId, 'interruption');
         for (const pod of [...store.podsOn(name)]) {
@@ -86,6 +105,26 @@ export function createHands(karpenter: Karpenter, kubelets: Kubelets, lifecycle:
     removeClass: (name) => {
       store.delete('EC2NodeClass', name);
       collectClasses();
+    },
+    makeClass: (name, spec) => {
+      if (store.get('EC2NodeClass', name) !== undefined)
+        throw new ConflictError(`EC2NodeClass ${name} exists already, or its finalizer is still waited for`);
+      store.create('EC2NodeClass', classDraft(name, spec, clock.now()));
+    },
+    editPool: (name, nodeClass) => {
+      store.update('NodePool', name, (pool) => ({
+        ...pool,
+        spec: {
+          ...pool.spec,
+          template: {
+            ...pool.spec.template,
+            spec: {
+              ...pool.spec.template.spec,
+              nodeClassRef: { ...pool.spec.template.spec.nodeClassRef, name: nodeClass },
+            },
+          },
+        },
+      }));
     },
     removePool: (name) => {
       for (const claim of [...store.claimsOf(name)]) deleteClaim(karpenter, claim, 'hand');

@@ -138,9 +138,11 @@ export function createLifecycle(
       giveUp(claim, 'InsufficientCapacityError', 'resolving nodeclass, not found');
       return;
     }
-    if (ready?.status === 'False' || ready?.observedGeneration !== nodeClass.metadata.generation) {
-      const why =
-        ready?.status === 'False'
+    const leaves = nodeClass.metadata.deletionTimestamp !== undefined;
+    if (leaves || ready?.status === 'False' || ready?.observedGeneration !== nodeClass.metadata.generation) {
+      const why = leaves
+        ? 'nodeclass is terminating, treating as not found'
+        : ready?.status === 'False'
           ? (ready.message ?? '')
           : 'nodeclass status has not been reconciled against the latest spec';
       giveUp(claim, undefined, why);

@@ -79,7 +79,11 @@ export function poolDraft(name: string, spec: PoolSpec): Draft<'NodePool'> {
       template: {
         metadata: { labels: { 'convox.io/nodepool': name, ...(builds ? { 'convox-build': 'true' } : {}) } },
         spec: {
-          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: spec.class },
+          nodeClassRef: {
+            group: 'karpenter.k8s.aws',
+            kind: spec.classKind ?? 'EC2NodeClass',
+            name: spec.class,
+          },
           requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }],
           ...(builds ? { taints: [buildTaint] } : {}),
           expireAfter: expireAfter === null ? 'Never' : goSeconds(expireAfter),

@@ -27,6 +27,7 @@ const words: Record<LostTo, string> = {
   emptiness: 'emptiness',
   expiry: 'expiry',
   interruption: 'a spot interruption',
+  repair: 'a repair',
   hand: 'a deletion by hand',
   notReady: 'a node that is not ready',
 };

@@ -16,6 +16,8 @@ export interface KarpenterSettings {
    * is not the one of the start (a service control policy that refuses the new options does not refuse the old).
    */
   classReady: number | 'never';
+  /** The feature gate of that name; off without. */
+  nodeRepair?: boolean;
 }
 
 export interface ClusterOptions {
@@ -25,6 +27,8 @@ export interface ClusterOptions {
   machines: Machines;
   gate: Gate;
   karpenter: KarpenterSettings;
+  /** How far the API server's clock is ahead of the others; 0 without. */
+  clockAheadMs?: number;
   /** Fixes how long a binding is in flight; by chance (20–400 ms) without. */
   bindingLagMs?: number;
 }
@@ -46,6 +50,8 @@ export interface ClassSpec extends MetadataFields {
 
 export interface PoolSpec {
   class: string;
+  /** EC2NodeClass without. */
+  classKind?: string;
   limits?: { cpu?: number; nodes?: number };
   /** Karpenter's own; `[{nodes: "10%"}]` without. */
   budgets?: readonly { nodes: string; schedule?: string; duration?: string; reasons?: readonly string[] }[];

@@ -111,6 +111,7 @@ export function createHistory(truth: Truth): History {
   let givenBack: Options = {};
   const owned = new Set<string>();
   let lookedAt = 0;
+  let classUid: string | undefined;
   let classBefore: Required<Options> | undefined;
   let patchedAt: number | undefined;
   let foreignWriteAt: number | undefined;
@@ -130,7 +131,11 @@ export function createHistory(truth: Truth): History {
   /** Our own writes of the class: what stood before them is the baseline, and where a taking back returns to. */
   const noteClassWrites = (entries: readonly AuditEntry[]): void => {
     for (const entry of entries) {
-      if (!/^kubernetes:.* EC2NodeClass$/.test(entry.api) || !entry.write || entry.error !== undefined)
+      if (
+        !/^kubernetes:.* (EC2NodeClass|NodePool)$/.test(entry.api) ||
+        !entry.write ||
+        entry.error !== undefined
+      )
         continue;
       if (!isOurs(entry)) foreignWriteAt = entry.at.getTime();
       const options = isOurs(entry) ? patchedOptions(entry) : undefined;
@@ -203,6 +208,22 @@ export function createHistory(truth: Truth): History {
     );
   };
 
+  /** Another UID is another class, whatever its name: nothing of the one before is owned in it. */
+  const noteOtherClass = (): void => {
+    const uid = classNow()?.metadata.uid;
+    if (uid === undefined || uid === classUid) return;
+    if (classUid !== undefined) {
+      baseline = {};
+      givenBack = {};
+      owned.clear();
+      patchedAt = undefined;
+      classBefore = undefined;
+      // Of what used the class before without being of the pool, nothing is a build node any more.
+      for (const known of [buildInstances, nodes, claims]) known.clear();
+    }
+    classUid = uid;
+  };
+
   const isBuildClaim = (claim: NodeClaim): boolean =>
     isBuild(claim.metadata.labels) || claim.spec.nodeClassRef.name === buildClass();
 
@@ -230,6 +251,7 @@ export function createHistory(truth: Truth): History {
 
   return {
     look(entries) {
+      noteOtherClass();
       noteClassWrites(entries);
       noteOwned(entries);
       const parameterWrite = entries.findLast(

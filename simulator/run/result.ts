@@ -38,7 +38,7 @@ const instanceResult = z.strictObject({
   atEnd: instanceOptions.describe('Metadata options at the end; null where it is gone'),
   modifiedAt: instant.nullable().describe('The last live modification, by whomever'),
   terminatedAt: instant.nullable(),
-  endedBy: z.enum(['drift', 'emptiness', 'expiry', 'interruption', 'hand']).nullable(),
+  endedBy: z.enum(['drift', 'emptiness', 'expiry', 'interruption', 'repair', 'hand']).nullable(),
 });
 
 const buildResult = z.strictObject({

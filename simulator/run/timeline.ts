@@ -83,6 +83,24 @@ export function startTimeline(world: World, commands: CommandHook = productComma
       case 'nodeNotReady':
         cluster.nodeNotReady(action.node);
         break;
+      case 'interrupt':
+        cluster.interrupt(action.node);
+        break;
+      case 'removeClass':
+        cluster.removeClass(action.class);
+        break;
+      case 'makeClass':
+        cluster.makeClass(action.class, action.spec);
+        break;
+      case 'removePool':
+        cluster.removePool(action.pool);
+        break;
+      case 'editPool':
+        cluster.editPool(action.pool, action.class);
+        break;
+      case 'register':
+        world.register();
+        break;
     }
   };
 

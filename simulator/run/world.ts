@@ -35,6 +35,8 @@ export interface World {
   startedAt: Date;
   account: Account;
   cluster: WatchedCluster;
+  /** `rack add` once more: the registration, and the Lease of the class that the pool refers to by now. */
+  register(): void;
   executions: readonly ExecutionRecord[];
   /** Every call so far; `onAudit` tells of each as it happens. */
   audit: readonly AuditEntry[];
@@ -69,6 +71,7 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     machines: account.ec2.machines,
     gate,
     karpenter: karpenterOf(scenario),
+    clockAheadMs: scenario.clocks.cluster,
   });
 
   for (const [name, nodeClass] of Object.entries(scenario.classes)) cluster.addClass(name, nodeClass);
@@ -80,12 +83,17 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
       account.parameterStore.set(scenario.rack, key, value, { type });
     }
   });
-  if (scenario.registered) {
-    account.records.register({ rack: scenario.rack, cluster: clusterName, nodePool: 'build' });
-    const build = scenario.pools['build'];
-    if (build !== undefined) cluster.addLease(leaseName(build.class));
-  }
+  const register = (rack: string, nodePool: string): void => {
+    account.records.register({ rack, cluster: clusterName, nodePool });
+    const pool = cluster.object('NodePool', nodePool);
+    if (pool !== undefined) cluster.addLease(leaseName(pool.spec.template.spec.nodeClassRef.name));
+  };
+  if (scenario.registered) register(scenario.rack, 'build');
+  for (const [rack, { pool }] of Object.entries(scenario.racks)) register(rack, pool);
   account.ec2.begin();
+  const note = (who: string, what: string, target: string, body?: unknown): void => {
+    gate.note({ caller: { function: who }, api: `kubernetes:${what}`, write: true, target, body });
+  };
 
   return {
     scenario,
@@ -98,15 +106,27 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
       // A neighbour's write is told from ours by the audit.
       editClass: (target, manager, fields) => {
         cluster.editClass(target, manager, fields);
-        const body = { spec: { metadataOptions: fields } };
-        gate.note({
-          caller: { function: manager },
-          api: 'kubernetes:patch EC2NodeClass',
-          write: true,
-          target,
-          body,
-        });
+        note(manager, 'patch EC2NodeClass', target, { spec: { metadataOptions: fields } });
       },
+      removeClass: (target) => {
+        cluster.removeClass(target);
+        note('person', 'delete EC2NodeClass', target);
+      },
+      makeClass: (target, spec) => {
+        cluster.makeClass(target, spec);
+        note('person', 'create EC2NodeClass', target);
+      },
+      removePool: (target) => {
+        cluster.removePool(target);
+        note('person', 'delete NodePool', target);
+      },
+      editPool: (target, nodeClass) => {
+        cluster.editPool(target, nodeClass);
+        note('person', 'patch NodePool', target);
+      },
+    },
+    register: () => {
+      register(scenario.rack, 'build');
     },
     executions: account.stepFunctions.executions,
     audit: gate.audit,
@@ -131,13 +151,18 @@ function karpenterOf({ karpenter }: Scenario): KarpenterSettings {
     initializeMs: karpenter.initialize,
     capacity: capacity.kind === 'after' ? { afterMs: capacity.at } : capacity.kind,
     classReady: karpenter.classReady ?? 'never',
+    nodeRepair: karpenter.nodeRepair,
   };
 }
 
 function poolOf(pool: ScenarioPool): PoolSpec {
   return {
     class: pool.class,
-    limits: pool.limits.cpu === null ? {} : { cpu: pool.limits.cpu },
+    classKind: pool.classKind,
+    limits: {
+      ...(pool.limits.cpu !== null && { cpu: pool.limits.cpu }),
+      ...(pool.limits.nodes !== null && { nodes: pool.limits.nodes }),
+    },
     budgets: pool.budgets,
     consolidateAfterMs: pool.consolidateAfter,
     expireAfterMs: pool.expireAfter,

@@ -18,6 +18,7 @@ export function impossibilities(scenario: WrittenScenario): Problem[] {
   return [
     ...badEnd(scenario),
     ...missingClasses(scenario),
+    ...badPools(scenario),
     ...badNodes(scenario),
     ...badTimeline(scenario),
     ...badFaults(scenario),
@@ -40,10 +41,27 @@ function missingClasses(scenario: WrittenScenario): Problem[] {
   const classes = Object.keys(scenario.classes);
   return Object.entries(scenario.pools).flatMap(([name, pool]) => {
     const wanted = pool.class ?? name;
-    if (classes.includes(wanted)) return [];
+    if (classes.includes(wanted) || pool.classKind !== 'EC2NodeClass') return [];
     const path = pool.class === undefined ? ['pools', name] : ['pools', name, 'class'];
     return [{ path, what: unknown('class', wanted, classes) }];
   });
+}
+
+/** As Karpenter's CRD has it. */
+function badPools({ pools, racks }: WrittenScenario): Problem[] {
+  const limits = Object.entries(pools).flatMap(([name, { limits: given, replicas }]): Problem[] => {
+    const path = ['pools', name, 'limits'];
+    if (replicas === null && given.nodes !== undefined)
+      return [{ path: [...path, 'nodes'], what: 'is for a static pool, one with replicas' }];
+    if (replicas !== null && given.cpu !== undefined)
+      return [{ path: [...path, 'cpu'], what: 'a static pool is limited by nodes alone' }];
+    return [];
+  });
+  const known = Object.keys(pools);
+  const racksPools = Object.entries(racks).flatMap(([rack, { pool }]): Problem[] =>
+    known.includes(pool) ? [] : [{ path: ['racks', rack, 'pool'], what: unknown('pool', pool, known) }],
+  );
+  return [...limits, ...racksPools];
 }
 
 function badNodes(scenario: WrittenScenario): Problem[] {
@@ -122,7 +140,6 @@ function duplicates(what: string, named: readonly { name: string; path: Path }[]
 
 function badTimeline(scenario: WrittenScenario): Problem[] {
   const nodes = expandNodes(scenario.nodes).map((node) => node.name);
-  const classes = Object.keys(scenario.classes);
   return scenario.timeline.flatMap((entry, index): Problem[] => {
     const path: Path = ['timeline', index];
     const problems: Problem[] = [];
@@ -140,6 +157,7 @@ function badTimeline(scenario: WrittenScenario): Problem[] {
     }
     const references = [
       { key: ['removeNode'], name: entry.removeNode },
+      { key: ['interrupt'], name: entry.interrupt },
       { key: ['nodeNotReady'], name: entry.nodeNotReady },
       { key: ['modifyInstance', 'node'], name: entry.modifyInstance?.node },
     ];
@@ -148,18 +166,31 @@ function badTimeline(scenario: WrittenScenario): Problem[] {
         problems.push({ path: [...path, ...key], what: unknown('node', name, nodes) });
       }
     }
-    if (entry.editClass && !classes.includes(entry.editClass.class)) {
-      problems.push({
-        path: [...path, 'editClass', 'class'],
-        what: unknown('class', entry.editClass.class, classes),
-      });
-    }
+    problems.push(...unknownObjects(scenario, entry, path));
     problems.push(...emptyAction(entry, path), ...badEvent(scenario, index), ...badCommand(entry, path));
     return problems;
   });
 }
 
 type Entry = WrittenScenario['timeline'][number];
+
+/** Classes and pools that an entry names; a class may be one that is made by an entry. */
+function unknownObjects({ classes, pools, timeline }: WrittenScenario, entry: Entry, path: Path): Problem[] {
+  const made = timeline.flatMap(({ makeClass }) => (makeClass ? [makeClass.class] : []));
+  const known = { class: [...Object.keys(classes), ...made], pool: Object.keys(pools) };
+  const named = [
+    { kind: 'class', key: ['editClass', 'class'], name: entry.editClass?.class },
+    { kind: 'class', key: ['removeClass'], name: entry.removeClass },
+    { kind: 'class', key: ['editPool', 'class'], name: entry.editPool?.class },
+    { kind: 'pool', key: ['editPool', 'pool'], name: entry.editPool?.pool },
+    { kind: 'pool', key: ['removePool'], name: entry.removePool },
+  ] as const;
+  return named.flatMap(({ kind, key, name }) =>
+    name === undefined || known[kind].includes(name)
+      ? []
+      : [{ path: [...path, ...key], what: unknown(kind, name, known[kind]) }],
+  );
+}
 
 function emptyAction(entry: Entry, path: Path): Problem[] {
   const nothing = (key: string, accepted: string): Problem[] => [

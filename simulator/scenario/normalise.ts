@@ -20,7 +20,7 @@ export function normalise(written: WrittenScenario): Scenario {
   const pools = mapValues(written.pools, (pool, name): ScenarioPool => ({
     ...pool,
     class: pool.class ?? name,
-    limits: { cpu: pool.limits.cpu ?? null },
+    limits: { cpu: pool.limits.cpu ?? null, nodes: pool.limits.nodes ?? null },
   }));
   return {
     ...written,
@@ -135,6 +135,20 @@ function actionOf(entry: Written<'timeline'>): ScenarioAction {
   if (entry.karpenter) return { kind: 'upgradeHashVersion' };
   if (entry.removeNode !== undefined) return { kind: 'removeNode', node: entry.removeNode };
   if (entry.nodeNotReady !== undefined) return { kind: 'nodeNotReady', node: entry.nodeNotReady };
+  if (entry.interrupt !== undefined) return { kind: 'interrupt', node: entry.interrupt };
+  return objectActionOf(entry);
+}
+
+/** What happens to whole classes, pools and registrations. */
+function objectActionOf(entry: Written<'timeline'>): ScenarioAction {
+  if (entry.removeClass !== undefined) return { kind: 'removeClass', class: entry.removeClass };
+  if (entry.makeClass) {
+    const { class: name, ...spec } = entry.makeClass;
+    return { kind: 'makeClass', class: name, spec };
+  }
+  if (entry.removePool !== undefined) return { kind: 'removePool', pool: entry.removePool };
+  if (entry.editPool) return { kind: 'editPool', ...entry.editPool };
+  if (entry.register) return { kind: 'register' };
   throw new Error('a timeline entry without an action was not refused');
 }
 

@@ -20,8 +20,10 @@ export interface ScenarioClass {
 
 export interface ScenarioPool {
   class: string;
-  /** cpu null: no limit. */
-  limits: { cpu: number | null };
+  /** EC2NodeClass, but for a pool that is not Karpenter's own on EC2. */
+  classKind: string;
+  /** null: no limit. */
+  limits: { cpu: number | null; nodes: number | null };
   /** Karpenter's own form: a count or a percentage. Without reasons, for all. */
   budgets: { nodes: string; reasons?: ('Drifted' | 'Empty' | 'Underutilized')[] }[];
   /** null: Never. */
@@ -107,7 +109,13 @@ export type ScenarioAction =
   | { kind: 'stopKarpenter'; for: number }
   | { kind: 'upgradeHashVersion' }
   | { kind: 'removeNode'; node: string }
-  | { kind: 'nodeNotReady'; node: string };
+  | { kind: 'nodeNotReady'; node: string }
+  | { kind: 'interrupt'; node: string }
+  | { kind: 'removeClass'; class: string }
+  | { kind: 'makeClass'; class: string; spec: ScenarioClass }
+  | { kind: 'removePool'; pool: string }
+  | { kind: 'editPool'; pool: string; class: string }
+  | { kind: 'register' };
 
 interface ScenarioEntry {
   at: number;
@@ -129,6 +137,8 @@ export interface Scenario {
   name: string;
   rack: string;
   registered: boolean;
+  /** Other racks registered for the same cluster. */
+  racks: Record<string, { pool: string }>;
   seed: number;
   /** ISO 8601, UTC. */
   startsAt: string;
@@ -147,12 +157,15 @@ export interface Scenario {
     capacity: { kind: 'ok' } | { kind: 'none' } | { kind: 'after'; at: number };
     /** null: never, Ready=False at the new generation. */
     classReady: number | null;
+    nodeRepair: boolean;
   };
   ec2: {
     modifyBucket: { capacity: number; refillPerSecond: number; strangers: number };
     applyDelay: number;
     readStaleness: number;
   };
+  /** How far the API server's clock is ahead of everybody else's. */
+  clocks: { cluster: number };
   account: { httpTokensEnforced: boolean };
   /** A subset of the result; absent where nothing is expected. */
   expect?: Record<string, unknown>;

@@ -14,6 +14,11 @@ const milliseconds = (text: string): number => parseDuration(text) ?? 0;
 const duration = z.string(durationText).regex(durationPattern, durationText).transform(milliseconds);
 const signedText = 'a duration such as 90s, 15m, 2h or 1d, negative for a moment before the start (-20m)';
 const signedDuration = z.string(signedText).regex(signedDurationPattern, signedText).transform(milliseconds);
+const signedClockText = 'a duration such as 40s, negative for a clock that is behind (-40s)';
+const signedClock = z
+  .string(signedClockText)
+  .regex(signedDurationPattern, signedClockText)
+  .transform(milliseconds);
 const durationOrNever = z
   .string(`${durationText}, or Never`)
   .regex(/^(\d+(s|m|h|d)|Never)$/, `${durationText}, or Never`)
@@ -49,7 +54,7 @@ const keyText = 'a parameter name of letters, digits, dots, dashes and underscor
 const parameterKey = z.string(keyText).regex(/^[A-Za-z0-9_.-]+$/, keyText);
 const parameters = z.record(parameterKey, parameterValue, 'a mapping of parameters');
 
-const nodeClass = z.strictObject({
+const nodeClassShape = {
   httpTokens: httpTokens.prefault('required').describe("Absent: Karpenter's own default, required"),
   httpPutResponseHopLimit: hopLimit.prefault(1).describe("Absent: Karpenter's own default, 1"),
   httpEndpoint: endpoint.prefault('enabled'),
@@ -63,7 +68,8 @@ const nodeClass = z.strictObject({
       'a list of {manager, fields}',
     )
     .prefault([]),
-});
+};
+const nodeClass = z.strictObject(nodeClassShape);
 
 const budgetText = 'a count or a percentage such as "10%"';
 const budget = z.strictObject({
@@ -75,9 +81,20 @@ const budget = z.strictObject({
   reasons: z.array(oneOf(['Drifted', 'Empty', 'Underutilized'])).exactOptional(),
 });
 
+const kindText = 'a kind such as EC2NodeClass';
 const pool = z.strictObject({
   class: objectName.exactOptional().describe("Absent: the class of the pool's own name"),
-  limits: z.strictObject({ cpu: positive('a number of cpus').exactOptional() }).prefault({}),
+  classKind: z
+    .string(kindText)
+    .regex(/^[A-Z][A-Za-z0-9]*$/, kindText)
+    .prefault('EC2NodeClass')
+    .describe('The kind that the pool refers to: of any other nothing is launched'),
+  limits: z
+    .strictObject({
+      cpu: positive('a number of cpus').exactOptional(),
+      nodes: whole('a whole number from 1', 1).exactOptional().describe('For a static pool alone'),
+    })
+    .prefault({}),
   budgets: z.array(budget, 'a list of {nodes}').prefault([{ nodes: '10%' }]),
   consolidateAfter: durationOrNever.prefault('Never'),
   expireAfter: durationOrNever.prefault('Never'),
@@ -169,6 +186,18 @@ const timelineEntry = z.strictObject({
     .exactOptional(),
   removeNode: objectName.exactOptional(),
   nodeNotReady: objectName.exactOptional(),
+  interrupt: objectName.exactOptional().describe('A spot interruption of the node'),
+  removeClass: objectName.exactOptional().describe('Gone once no NodeClaim uses it'),
+  makeClass: z
+    .strictObject({ class: objectName, ...nodeClassShape })
+    .exactOptional()
+    .describe('A class of its own UID, also under a name that there was before'),
+  removePool: objectName.exactOptional(),
+  editPool: z
+    .strictObject({ pool: objectName, class: objectName })
+    .exactOptional()
+    .describe('The pool comes to refer to another class'),
+  register: yes.exactOptional().describe('`rack add` once more'),
 });
 
 const knownApis = [...apis, ...apiWildcards] as [string, ...string[]];
@@ -208,6 +237,14 @@ export const scenarioSchema = z.strictObject({
   seed: z.int('a whole number').prefault(1),
   startsAt: z.iso.datetime('a time such as 2026-03-02T09:00:00Z').prefault('2026-03-02T09:00:00Z'),
   runFor: duration,
+  racks: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9_.-]+$/, rackText),
+      z.strictObject({ pool: objectName }),
+      'a mapping of racks to {pool}',
+    )
+    .prefault({})
+    .describe('Other racks that are registered for the same cluster, each with its pool for Builds'),
   parameters: parameters.prefault({}),
   classes: z.record(objectName, nodeClass, 'a mapping of classes').prefault({ build: {} }),
   pools: z.record(objectName, pool, 'a mapping of pools').prefault({ build: {} }),
@@ -228,6 +265,7 @@ export const scenarioSchema = z.strictObject({
         .regex(/^(\d+(s|m|h|d)|never)$/, `${durationText}, or never`)
         .transform((text) => (text === 'never' ? null : milliseconds(text)))
         .prefault('2s'),
+      nodeRepair: bool.prefault(false).describe('Karpenter’s feature gate: nodes not Ready for 30m go'),
     })
     .prefault({}),
   ec2: z
@@ -235,6 +273,11 @@ export const scenarioSchema = z.strictObject({
       modifyBucket: modifyBucket.prefault({}),
       applyDelay: duration.prefault('2s'),
       readStaleness: duration.prefault('0s'),
+    })
+    .prefault({}),
+  clocks: z
+    .strictObject({
+      cluster: signedClock.prefault('0s').describe('How far the API server’s is ahead; negative: behind'),
     })
     .prefault({}),
   account: z.strictObject({ httpTokensEnforced: bool.prefault(false) }).prefault({}),
