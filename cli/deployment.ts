@@ -14,6 +14,7 @@ import { rolloutPorts } from '../adapters/rollout-ports.ts';
 import { NotFoundError } from '../rollout/errors.ts';
 import type { Ports } from '../rollout/ports.ts';
 import { createAccess, type Access } from './account/access.ts';
+import { createPermissions, type Permissions } from './account/permissions.ts';
 import { createProgress, type Progress } from './account/progress.ts';
 import { connectObjects, type Objects } from './account/objects.ts';
 import { DEFAULT_STACK } from './default-stack.ts';
@@ -32,6 +33,7 @@ export interface Deployment extends Place {
   ports: Ports;
   store: Store;
   access: Access;
+  permissions: Permissions;
   progress: Progress;
   /** Connects anew each time; commands do so once. Throws NotFoundError where there is no such cluster. */
   objects(cluster: string): Promise<Objects>;
@@ -54,7 +56,8 @@ export async function findDeployment({
   const outputs = await readOutputs(cloudFormation, place);
   const { ParameterPrefix, RecordPrefix } = outputs;
   const eks = new EKSClient(client);
-  const access = createAccess(eks, new IAMClient(client));
+  const iam = new IAMClient(client);
+  const access = createAccess(eks, iam);
   const settings = {
     PARAMETER_PREFIX: ParameterPrefix,
     RECORD_PREFIX: RecordPrefix,
@@ -71,6 +74,7 @@ export async function findDeployment({
     },
     store: createStore(new SSMClient(client), ParameterPrefix, RecordPrefix),
     access,
+    permissions: createPermissions(iam),
     progress: createProgress(new SFNClient(client), outputs.StateMachineArn),
     objects: async (cluster) => {
       const facts = await access.cluster(cluster);

@@ -1,8 +1,8 @@
 /**
- * The generated parts of Markdown files: what stands between `<!-- generated: NAME -->` and `<!-- /generated -->`.
+ * Generated files, and the generated parts of Markdown files: what stands between `<!-- generated: NAME -->` and `<!-- /generated -->`.
  * With --check nothing is written and the process ends with 1 where a file is not what it would be.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 
 export interface Block {
@@ -14,21 +14,27 @@ export interface Block {
 
 /** Puts each block in its place, and the whole file in Prettier's form. */
 export async function generate(blocks: readonly Block[]): Promise<void> {
-  const check = process.argv.includes('--check');
   for (const [file, own] of Map.groupBy(blocks, (block) => block.file)) {
     const before = readFileSync(file, 'utf8');
     const filled = own.reduce((text, block) => fill(text, block), before);
-    const after = await format(filled, { ...(await resolveConfig(file)), filepath: file });
-    if (after === before) continue;
-    if (!check) {
-      writeFileSync(file, after);
-      continue;
-    }
-    console.error(
-      `${file}: ${own.map(({ name }) => name).join(', ')} out of date: run \`npm run docs\`${firstDifference(before, after)}`,
-    );
-    process.exitCode = 1;
+    await put(file, before, filled, `${file}: ${own.map(({ name }) => name).join(', ')}`);
   }
+}
+
+/** The same for a file that is generated as a whole. */
+export async function generateFile(file: string, text: string): Promise<void> {
+  await put(file, existsSync(file) ? readFileSync(file, 'utf8') : '', text, file);
+}
+
+async function put(file: string, before: string, text: string, what: string): Promise<void> {
+  const after = await format(text, { ...(await resolveConfig(file)), filepath: file });
+  if (after === before) return;
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file, after);
+    return;
+  }
+  console.error(`${what} out of date: run \`npm run docs\`${firstDifference(before, after)}`);
+  process.exitCode = 1;
 }
 
 function fill(text: string, { file, name, text: block }: Block): string {

@@ -18,6 +18,9 @@ export interface ClusterFacts {
   version: string;
   authenticationMode: string;
   isPublic: boolean;
+  isPrivate: boolean;
+  /** Whom a public endpoint lets in. */
+  publicAccessCidrs: string[];
   endpoint: string | undefined;
   certificateAuthority: string | undefined;
 }
@@ -53,6 +56,8 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
             version: cluster?.version ?? '',
             authenticationMode: cluster?.accessConfig?.authenticationMode ?? 'unknown',
             isPublic: cluster?.resourcesVpcConfig?.endpointPublicAccess ?? true,
+            isPrivate: cluster?.resourcesVpcConfig?.endpointPrivateAccess ?? false,
+            publicAccessCidrs: cluster?.resourcesVpcConfig?.publicAccessCidrs ?? [],
             endpoint: cluster?.endpoint,
             certificateAuthority: cluster?.certificateAuthority?.data,
           };

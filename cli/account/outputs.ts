@@ -15,6 +15,15 @@ const outputsSchema = z.object({
   Clusters: list,
   ReadingRoles: list,
   WritingRoles: list,
+  /** Role by function; absent of a deployment that is older than this. */
+  FunctionRoles: list
+    .transform((pairs) => new Map(pairs.map((pair) => pair.split('=', 2) as [string, string])))
+    .exactOptional(),
+  /** The same. */
+  InVpc: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .exactOptional(),
 });
 export type Outputs = z.infer<typeof outputsSchema>;
 

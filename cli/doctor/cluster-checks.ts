@@ -34,15 +34,30 @@ export const clusterChecks = (
         ),
   ),
   check('access entries', () => entriesFinding(deployment, registration)),
-  check('way of the functions', () =>
-    unknown(
-      facts.isPublic
-        ? 'whether the functions reach the endpoint and are let in cannot be tried from here'
-        : 'the endpoint is private: whether the functions reach it and are let in cannot be tried from here',
-      'The first execution shows it: its Plan fails by name where they are not',
-    ),
-  ),
+  check('way of the functions', () => wayFinding(deployment.outputs, facts)),
 ];
+
+/** Whether there can be a way; whether there is one, only the functions can try. */
+function wayFinding(
+  { InVpc: inVpc }: Deployment['outputs'],
+  { isPublic, isPrivate, publicAccessCidrs }: ClusterFacts,
+): Finding {
+  const some = publicAccessCidrs.filter((cidr) => cidr !== '0.0.0.0/0' && cidr !== '::/0');
+  const isOpen = isPublic && (publicAccessCidrs.length === 0 || some.length < publicAccessCidrs.length);
+  if (inVpc === false && !isOpen) {
+    return problem(
+      isPublic
+        ? `the endpoint lets in ${some.join(', ')} alone, and the functions, outside of any VPC, have no address of their own`
+        : 'the endpoint is private, and the functions are outside of any VPC',
+      'Deploy with vpcSubnetIds and vpcSecurityGroupIds (docs/network.md)',
+    );
+  }
+  const kind = isOpen ? 'public' : isPrivate ? 'private' : `public for ${some.join(', ')}`;
+  return unknown(
+    `the endpoint is ${kind}: whether the functions reach it and are let in cannot be tried from here`,
+    'The first execution shows it: its Plan fails by name where they are not (docs/network.md)',
+  );
+}
 
 function clusterFinding({ status, version, authenticationMode }: ClusterFacts): Finding {
   const words = `${status}, Kubernetes ${version}, authentication mode ${authenticationMode}`;

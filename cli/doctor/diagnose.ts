@@ -7,6 +7,7 @@ import { accountChecks, rackChecks } from './account-checks.ts';
 import { check, ok, problem, type Check } from './check.ts';
 import { clusterChecks, objectChecks } from './cluster-checks.ts';
 import { karpenterChecks } from './karpenter-checks.ts';
+import { permissionChecks } from './permission-checks.ts';
 
 export interface Diagnosis {
   rack: string | null;
@@ -14,7 +15,11 @@ export interface Diagnosis {
 }
 
 export async function diagnose(deployment: Deployment, rack: string | undefined): Promise<Diagnosis[]> {
-  const account: Diagnosis = { rack: null, checks: await Promise.all(accountChecks(deployment)) };
+  const [checks, permissions] = [
+    await Promise.all(accountChecks(deployment)),
+    await permissionChecks(deployment),
+  ];
+  const account: Diagnosis = { rack: null, checks: [...checks, ...permissions] };
   const readable = account.checks.find(({ name }) => name === 'registrations')?.state !== 'unknown';
   const registered = readable ? await deployment.ports.records.registrations() : [];
   if (rack !== undefined && readable && !registered.some((each) => each.rack === rack)) {

@@ -126,6 +126,25 @@ describe('doctor', () => {
       },
     ],
     [
+      'a private endpoint that functions outside of any VPC do not reach',
+      ['way of the functions'],
+      ({ account }) => {
+        if (account.facts) account.facts = { ...account.facts, isPublic: false, isPrivate: true };
+      },
+    ],
+    [
+      'an endpoint that lets only some addresses in',
+      ['way of the functions'],
+      ({ account }) => {
+        if (account.facts) account.facts = { ...account.facts, publicAccessCidrs: ['192.0.2.0/24'] };
+      },
+    ],
+    [
+      'functions that IAM does not let do their work',
+      ['permissions of conclude', 'permissions of reconcile', 'permissions of rollout-ended'],
+      ({ account }) => account.refused.add('events:PutEvents'),
+    ],
+    [
       'a cluster that is gone',
       ['cluster'],
       ({ account }) => {
@@ -202,6 +221,43 @@ describe('doctor', () => {
       state: 'unknown',
       what: expect.stringMatching(/^cluster demo cannot be reached/) as string,
     });
+  });
+
+  it('says which role may not do what, and on what', async () => {
+    await using of = await world();
+    of.account.refused.add('ec2:ModifyInstanceMetadataOptions');
+    expect((await of.find()).of('permissions of modify-stragglers')).toEqual({
+      name: 'permissions of modify-stragglers',
+      state: 'problem',
+      what: 'imds-rollout-modify-stragglers may not ec2:ModifyInstanceMetadataOptions on arn:aws:ec2:eu-west-1:123456789012:instance/i-00000000000000000: the role’s policies',
+      todo: 'Deploy again, which puts the role’s own policies back (docs/permissions.md)',
+    });
+  });
+
+  it.each<[string, RegExp, Partial<Deployment>]>([
+    [
+      'this person may not ask IAM',
+      /^missing permission iam:SimulatePrincipalPolicy: may not simulate$/,
+      { permissions: { refused: () => Promise.reject(new ForbiddenError('may not simulate')) } },
+    ],
+    [
+      'IAM does not answer',
+      /^no answer$/,
+      { permissions: { refused: () => Promise.reject(new TransientError('no answer')) } },
+    ],
+  ])('cannot tell what the functions may do where %s, and says so once', async (_why, what, change) => {
+    await using of = await world();
+    const found = await of.find(change);
+    expect(found.bad).toEqual([]);
+    expect(found.unknown).toEqual(['permissions of the functions', 'way of the functions']);
+    expect(found.of('permissions of the functions')?.what).toMatch(what);
+  });
+
+  it('cannot tell it of a stack of an older version', async () => {
+    await using of = await world();
+    const { FunctionRoles: _, ...outputs } = of.deployment.outputs;
+    const found = await of.find({ outputs });
+    expect(found.of('permissions of the functions')).toMatchObject({ state: 'unknown' });
   });
 
   it('names a rack that is not registered', async () => {

@@ -4,6 +4,7 @@ import type { ApiClient } from '../../adapters/cluster/api-client.ts';
 import type { Access, AccessEntry, ClusterFacts } from '../../cli/account/access.ts';
 import { createObjects } from '../../cli/account/objects.ts';
 import type { Deployment } from '../../cli/deployment.ts';
+import { actionsByFunction } from '../../cli/doctor/permission-checks.ts';
 import type { Mark, Say } from '../../cli/step.ts';
 import type { Instance } from '../../rollout/ec2.ts';
 import { NotFoundError, TransientError } from '../../rollout/errors.ts';
@@ -25,6 +26,8 @@ export interface Account {
   facts: ClusterFacts | undefined;
   rolesMadeAt: Date;
   tokensEnforced: boolean;
+  /** Actions that IAM does not allow to anybody. */
+  refused: Set<string>;
   /** The network goes just before the last write. */
   stopsAtForgetting: boolean;
 }
@@ -47,11 +50,14 @@ export const newAccount = (): Account => ({
     version: '1.34',
     authenticationMode: 'API_AND_CONFIG_MAP',
     isPublic: true,
+    isPrivate: false,
+    publicAccessCidrs: ['0.0.0.0/0'],
     endpoint: 'https://127.0.0.1',
     certificateAuthority: 'none',
   },
   rolesMadeAt: new Date('2026-01-01T00:00:00Z'),
   tokensEnforced: false,
+  refused: new Set(),
   stopsAtForgetting: false,
 });
 
@@ -121,6 +127,10 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
       Clusters: ['demo'],
       ReadingRoles: [reader],
       WritingRoles: [writer],
+      InVpc: false,
+      FunctionRoles: new Map(
+        [...actionsByFunction().keys()].map((name) => [name, `${ROLE}imds-rollout-${name}`]),
+      ),
     },
     ports: portsOf(account, api),
     store: {
@@ -136,6 +146,12 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
       },
     },
     access: accessOf(account),
+    permissions: {
+      refused: async (_role, { actions, resource }) =>
+        actions
+          .filter((action) => account.refused.has(action))
+          .map((action) => ({ action, resource, by: 'the role’s policies' })),
+    },
     progress: { of: async () => ({ state: 'Wait', waitsFor: 'b-1' }) },
     objects: async () => createObjects(api),
     identity: async () => 'arn:aws:iam::123456789012:user/somebody',

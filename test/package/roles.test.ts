@@ -1,6 +1,7 @@
 /** Each function's role against what its code calls: nothing less, nothing more, on nothing else. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { wantedBy } from '../../cli/doctor/permission-checks.ts';
 import { scan } from '../../scripts/permissions/scan.ts';
 import { functionsOf, Template, type DeployedFunction } from './template.ts';
 
@@ -114,6 +115,40 @@ describe.each(named)('%s', (name, deployed) => {
     expect(interfaces.map(({ Effect }) => Effect)).toEqual(isInVpc ? ['Allow', 'Deny'] : []);
     expect(interfaces.at(1)?.Action).toEqual(interfaces.at(0)?.Action);
   });
+});
+
+test('doctor asks about what the roles allow, of each function', () => {
+  const list = (name: string): string[] => template.output(name).split(',');
+  const roles = new Map(list('FunctionRoles').map((pair) => pair.split('=', 2) as [string, string]));
+  expect([...roles].sort()).toEqual(named.map(([name, { Role }]) => [name, Role]).sort());
+  const outputs = {
+    StateMachineArn: template.output('StateMachineArn'),
+    ReportBucket: template.output('ReportBucket'),
+    ParameterPrefix: template.output('ParameterPrefix'),
+    RecordPrefix: template.output('RecordPrefix'),
+    Clusters: list('Clusters'),
+    ReadingRoles: list('ReadingRoles'),
+    WritingRoles: list('WritingRoles'),
+  };
+  const matches = (pattern: string, resource: string): boolean =>
+    new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll('*', '.*')}$`).test(
+      resource,
+    );
+  for (const [name, { Role }] of named) {
+    const statements = statementsOf(template, Role);
+    const asked = wantedBy([...(calls.get(name)?.actions ?? [])], outputs).flatMap(({ actions, resource }) =>
+      actions.map((action) => ({ action, resource })),
+    );
+    const notAllowed = asked.filter(
+      ({ action, resource }) =>
+        !statements.some(
+          ({ Action, Resource }) =>
+            Action.includes(action) && Resource.some((pattern) => matches(pattern, resource)),
+        ),
+    );
+    expect(notAllowed, name).toEqual([]);
+    expect(new Set(asked.map(({ action }) => action))).toEqual(calls.get(name)?.actions);
+  }
 });
 
 test('only instances that Karpenter launched for the clusters that are named may be modified', () => {
