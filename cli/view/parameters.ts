@@ -1,21 +1,48 @@
 /** Parameters and what they ask for, in words. */
 import type { Decision } from '../../rollout/desired.ts';
 import { inWords } from '../../rollout/options.ts';
-import { isKey, parameters } from '../../rollout/parameters.ts';
 import type { StoredParameter } from '../../rollout/ports.ts';
 import type { Assignment } from '../assignments.ts';
+import type { Effective } from '../effective.ts';
+import type { Foreseen } from '../foresee.ts';
 import { dim } from './style.ts';
 import { renderTable } from './table.ts';
 
-/** What is stored. */
-export function parametersText(stored: readonly StoredParameter[]): string {
-  const rows = stored.map(({ key, value, type, lastModifiedDate }) => [
-    key,
-    type === 'String' ? value : `${value} (${type})`,
-    isKey(key) ? parameters[key].groups.join(', ') : dim('–'),
-    lastModifiedDate,
-  ]);
-  return renderTable(['PARAMETER', 'VALUE', 'GROUPS', 'SET'], rows);
+/** What is stored, and what counts. */
+export function parametersText(rows: readonly Effective[]): string {
+  return renderTable(
+    ['PARAMETER', 'STORED', 'EFFECTIVE', 'FROM', 'GROUPS', 'SET'],
+    rows.map(({ key, groups, stored, effective, from }) => [
+      key,
+      stored === null ? dim('–') : valueText(stored),
+      effective ?? dim('–'),
+      from,
+      groups.join(', ') || dim('–'),
+      stored?.lastModifiedDate ?? dim('–'),
+    ]),
+  );
+}
+
+const valueText = ({ value, type }: Pick<StoredParameter, 'value' | 'type'>): string =>
+  type === 'String' ? value : `${value} (${type})`;
+
+/** Who wrote what, and when, the newest last. */
+export const historyText = (versions: readonly StoredParameter[]): string =>
+  renderTable(
+    ['VERSION', 'VALUE', 'SET', 'BY'],
+    versions.map((version) => [
+      String(version.version),
+      valueText(version),
+      version.lastModifiedDate,
+      version.lastModifiedUser ?? 'unknown',
+    ]),
+  );
+
+/** What a rollout would come to, where it is not simply accepted. */
+export function foreseenText(foreseen: Exclude<Foreseen, { kind: 'accepted' }>): string {
+  return foreseen.kind === 'refused'
+    ? `A rollout of it would be refused now: ${foreseen.why}`
+    : `Whether a rollout of it would be accepted cannot be told: ${foreseen.why}`;
 }
 
 export interface Changes {

@@ -8,17 +8,36 @@ const file = scenarioFile(small());
 const ask = (...args: string[]): Ended => command([...args, '--scenario', file]);
 
 describe('params', () => {
-  it('lists what is stored at the moment, by group', () => {
-    const early = ask('params', 'list', '-g', 'security', '--at', '30s');
-    expect(early.stdout.match(/^\w+/gm)).toEqual(['PARAMETER', 'imds_http_hop_limit', 'imds_http_tokens']);
+  it('lists what is stored, what counts and where from, at the moment, by group', () => {
+    const early = ask('params', 'list', '-g', 'security', '--at', '30s').stdout;
+    expect(early).toMatch(/^imds_http_hop_limit +3 +3 +stored +security +2/m);
+    expect(early).toMatch(/^karpenter_build_imds_hop_limit +– +3 +imds_http_hop_limit +security, build +–$/m);
+    expect(early).not.toContain('karpenter_enabled');
+    expect(early).toMatch(/^The rack asks for httpTokens=optional, httpPutResponseHopLimit=3 /m);
     const later = ask('params', 'list', '--at', '2m', '--json');
-    expect(JSON.parse(later.stdout)).toContainEqual(
-      expect.objectContaining({ key: 'karpenter_build_imds_hop_limit', value: '1', type: 'String' }),
+    expect(JSON.parse(later.stdout)).toContainEqual({
+      key: 'karpenter_build_imds_hop_limit',
+      groups: ['security', 'build'],
+      stored: expect.objectContaining({ value: '1', type: 'String', version: 1 }) as object,
+      effective: '1',
+      from: 'stored',
+    });
+    const policies = ask('params', 'list', '-g', 'rollout');
+    expect(policies).toMatchObject({ status: 0, stderr: 'nothing is set in group rollout on rack demo\n' });
+    expect(policies.stdout).toMatch(/^imds_rollout_deadline +– +60m +default +rollout +–$/m);
+  });
+
+  it('tells who wrote what, and when', () => {
+    expect(ask('params', 'history', 'karpenter_build_imds_tokens').stdout).toMatch(
+      /^1 +required +2026-03-02T09:01:00.000Z +arn:aws:iam::123456789012:user\/platform-engineer$/m,
     );
-    expect(ask('params', 'list', '-g', 'rollout')).toMatchObject({
-      status: 0,
+    const json = ask('params', 'history', 'imds_http_tokens', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject([{ version: 1, value: 'optional' }]);
+    expect(ask('params', 'history', 'imds_rollout_deadline')).toEqual({
+      status: 1,
       stdout: '',
-      stderr: 'nothing is set in group rollout on rack demo\n',
+      stderr:
+        'imds_rollout_deadline is not set on rack demo: Parameter Store keeps no history of what is deleted\n',
     });
   });
 
@@ -28,6 +47,10 @@ describe('params', () => {
       status: 1,
       stdout: '',
       stderr: 'imds_rollout_deadline is not set on rack demo; without it: `60m`\n',
+    });
+    expect(ask('params', 'get', 'imds_rollout_deadline', '--json')).toMatchObject({
+      status: 1,
+      stdout: 'null\n',
     });
     expect(ask('params', 'get', 'imds_htp_tokens')).toMatchObject({
       status: 1,
@@ -43,6 +66,7 @@ describe('params', () => {
       'imds_http_hop_limit=2',
       '--at',
       '2m',
+      '--anyway',
     );
     expect(status).toBe(0);
     expect(stdout).toMatch(/^karpenter_build_imds_tokens +required +\(deleted\)$/m);
@@ -64,6 +88,44 @@ describe('params', () => {
       'imds_http_hop_limit is "65"; accepted is a whole number from 1 to 64; did you mean `64`?',
       'nonsense is not accepted; accepted: KEY=VALUE, or KEY= to delete',
     ]);
+  });
+
+  it.each<[string, string, string[], RegExp]>([
+    ['a loosening', '', ['karpenter_build_imds_tokens='], /loosens httpTokens required → optional/],
+    [
+      'a class that another pool uses',
+      'pools: {build: {class: build}, other: {class: build}}',
+      ['imds_http_hop_limit=2'],
+      /EC2NodeClass build is also used by NodePool other/,
+    ],
+  ])('foresees that the service would refuse %s, and writes nothing', (_what, pools, values, why) => {
+    const text = pools === '' ? small() : small().replace(/^pools: .*$/m, pools);
+    const args = ['params', 'set', ...values, '--scenario', scenarioFile(text), '--at', '10m'];
+    const { status, stdout, stderr } = command(args);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^A rollout of it would be refused now: /);
+    expect(stderr).toMatch(why);
+    expect(stderr).toMatch(/\nNothing was written; --anyway writes it all the same\n$/);
+    const anyway = command([...args, '--anyway']);
+    expect(anyway.status).toBe(0);
+    expect(anyway.stderr).toMatch(/^A rollout of it would be refused now: /);
+  });
+
+  it('takes a policy also where the class would be refused: it may be what is missing', () => {
+    const shared = scenarioFile(
+      small().replace(/^pools: .*$/m, 'pools: {build: {class: build}, other: {class: build}}'),
+    );
+    const set = command(['params', 'set', 'imds_rollout_deadline=5m', '--scenario', shared]);
+    expect(set).toMatchObject({ status: 0, stderr: expect.stringMatching(/would be refused now/) as string });
+  });
+
+  it('writes what it cannot tell about, and says so', () => {
+    const away = scenarioFile(
+      small('faults: [{api: "kubernetes:*", error: ServiceUnavailable, from: 5m}]\n'),
+    );
+    const set = command(['params', 'set', 'imds_http_hop_limit=2', '--scenario', away, '--at', '6m']);
+    expect(set.status).toBe(0);
+    expect(set.stderr).toMatch(/^Whether a rollout of it would be accepted cannot be told: not looked at /);
   });
 
   it('says what unsetting would mean', () => {
@@ -195,6 +257,7 @@ describe('every question', () => {
     'params',
     'params list',
     'params get',
+    'params history',
     'params set',
     'params unset',
     'plan',
