@@ -1,5 +1,7 @@
 /** Every scenario of test/scenarios is played: what it expects holds, nothing is violated, and no two are the same. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
 import { differences } from '../simulator/scenario/expect.ts';
 import { loadScenario } from '../simulator/scenario/load.ts';
@@ -11,7 +13,9 @@ import { playTraced } from './trace.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 const folder = new URL('scenarios/', import.meta.url);
-const files = readdirSync(folder).filter((file) => file.endsWith('.yaml') && file !== 'coverage.yaml');
+const files = globSync('**/*.yaml', { cwd: fileURLToPath(folder) })
+  .filter((file) => file !== 'coverage.yaml')
+  .sort();
 
 const read = (file: string): { text: string; scenario: Scenario } => {
   const text = readFileSync(new URL(file, folder), 'utf8');
@@ -26,7 +30,7 @@ describe.each(files)('%s', (file) => {
 
   test('begins by saying what it plays, and is called what it plays', () => {
     expect(text).toMatch(/^# \S/);
-    if (file !== 'default.yaml') expect(`${scenario.name}.yaml`).toBe(file);
+    if (file !== 'default.yaml') expect(`${scenario.name}.yaml`).toBe(basename(file));
   });
 
   test('comes to what it expects, and violates nothing', async () => {

@@ -10,9 +10,12 @@ import { classHash, classHashVersion, parseGoDuration } from './names.ts';
 import { isTerminal, isTerminating, ownedBy } from './pods.ts';
 import { now } from './types.ts';
 
-/** A busy work queue or a lost watch event: then only the requeue finds it, five minutes later at the latest. */
+/** A busy work queue or a lost watch event: then the next event finds it, or the requeue within five minutes. */
 const lateShare = 0.05;
 const requeueMs = 5 * 60_000;
+
+/** What comes or goes on a node has its NodeClaim looked at again, drift included. */
+const podEventMs = 500;
 
 /** Pod events within ten seconds of the last recorded one are not recorded. */
 const podEventDedupeMs = 10_000;
@@ -163,6 +166,9 @@ export function createClaimConditions(karpenter: Karpenter): ClaimConditions {
     const { name } = claim.metadata;
     process.after(chance.between(50, 500), () => {
       recordPodEvent(name, now(world));
+    });
+    process.after(podEventMs, () => {
+      reconcileDrift(name);
     });
   });
 

@@ -77,7 +77,8 @@ function whyHeld({ cluster }: World, node: Node): string {
   return blocked ? `waits for Karpenter: ${blocked.message}` : 'waits for Karpenter';
 }
 
-function classResult({ metadata, spec }: EC2NodeClass): RunResult['classes'][string] {
+/** As the result says it. Pure. */
+export function classResult({ metadata, spec }: EC2NodeClass): RunResult['classes'][string] {
   return {
     metadataOptions: { ...spec.metadataOptions },
     owners: (metadata.managedFields ?? []).flatMap((entry) => {

@@ -33,7 +33,14 @@ export interface Neighbours extends AsyncDisposable {
   introduce(cluster: Cluster): void;
   /** What EKS says of a cluster of another name. */
   claim(name: string, whereabouts: Whereabouts): void;
+  /** Has Step Functions' calls answered, by the last part of X-Amz-Target; a StepFunctionsError is one of the API's. */
+  serveStepFunctions(answer: StepFunctionsApi): void;
 }
+
+type StepFunctionsApi = (action: string, request: Record<string, unknown>) => Promise<object>;
+
+/** `<name of the error>: <message>` */
+export class StepFunctionsError extends Error {}
 
 /** Of the role that has an access entry. */
 export const KNOWN_KEY = 'test';
@@ -41,16 +48,24 @@ export const KNOWN_KEY = 'test';
 const JSON_TYPE = 'application/x-amz-json-1.1';
 
 /** On demand, by the hour. Instance types that are not here are never launched. */
-export const prices = { 'm5.large': '0.096', 'c5.large': '0.085' };
+const prices = { 'm5.large': '0.096', 'c5.large': '0.085', 'm5.xlarge': '0.192' };
+/** With two cpus, and the one with four. */
+export const SMALL: (keyof typeof prices)[] = ['m5.large', 'c5.large'];
+export const LARGE = 'm5.xlarge' satisfies keyof typeof prices;
 
 export async function startNeighbours(authority: Authority, clusterName: string): Promise<Neighbours> {
   let known: Cluster | undefined;
+  let stepFunctions: StepFunctionsApi | undefined;
   const clusters = new Map<string, Whereabouts>();
 
   const amazon = async (request: IncomingMessage): Promise<Answer> => {
     const body = await textOf(request);
     if (request.headers['x-amz-target']?.toString().startsWith('AWSPriceListService.') === true) {
       return { type: JSON_TYPE, body: JSON.stringify(priceList()) };
+    }
+    const [, action] = /^AWSStepFunctions\.(\w+)$/.exec(String(request.headers['x-amz-target'])) ?? [];
+    if (action !== undefined && stepFunctions !== undefined) {
+      return answerJson(stepFunctions(action, JSON.parse(body) as Record<string, unknown>));
     }
     if (known === undefined) return { status: 503, type: 'text/plain', body: 'there is no cluster yet' };
     if (request.method === 'GET') return eks(request.url ?? '');
@@ -103,6 +118,9 @@ export async function startNeighbours(authority: Authority, clusterName: string)
     claim(name, whereabouts) {
       clusters.set(name, whereabouts);
     },
+    serveStepFunctions(answer) {
+      stepFunctions = answer;
+    },
     async [Symbol.asyncDispose]() {
       for (const server of [plain, secured]) {
         server.closeAllConnections();
@@ -110,6 +128,16 @@ export async function startNeighbours(authority: Authority, clusterName: string)
       }
     },
   };
+}
+
+async function answerJson(answer: Promise<object>): Promise<Answer> {
+  try {
+    return { type: JSON_TYPE, body: JSON.stringify(await answer) };
+  } catch (error) {
+    if (!(error instanceof StepFunctionsError)) throw error;
+    const [type = '', message = ''] = error.message.split(': ');
+    return { status: 400, type: JSON_TYPE, body: JSON.stringify({ __type: type, message }) };
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The objects of one rack as its owner would write them: class, pool, pods. */
 import { DISCOVERY, INSTANCE_PROFILE } from './account.ts';
-import { prices } from './neighbours.ts';
+import { SMALL } from './neighbours.ts';
 
 export interface MetadataOptions {
   httpTokens: 'optional' | 'required';
@@ -55,7 +55,7 @@ export const nodePoolOf = (name: string, { budget, cpu, terminationGracePeriod }
         requirements: [
           { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
           { key: 'kubernetes.io/os', operator: 'In', values: ['linux'] },
-          { key: 'node.kubernetes.io/instance-type', operator: 'In', values: Object.keys(prices) },
+          { key: 'node.kubernetes.io/instance-type', operator: 'In', values: SMALL },
         ],
       },
     },

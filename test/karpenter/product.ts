@@ -5,14 +5,14 @@
 import { ec2Instances } from '../../adapters/instances.ts';
 import { busNotices } from '../../adapters/notices.ts';
 import { rolloutPorts, type RolloutSettings } from '../../adapters/rollout-ports.ts';
-import type { Ports } from '../../rollout/ports.ts';
+import type { Notice, Notices, Ports } from '../../rollout/ports.ts';
 import { parameterStoreChange } from '../../simulator/account/events.ts';
 import type { ExecutionRecord } from '../../simulator/account/execution.ts';
-import type { Lambda } from '../../simulator/account/lambda.ts';
+import type { Handler, Lambda } from '../../simulator/account/lambda.ts';
 import { stateMachineArn } from '../../simulator/account/names.ts';
 import { loadProduct } from '../../simulator/run/product.ts';
 import { BUCKET } from './account.ts';
-import { createRuntime } from './runtime.ts';
+import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 
 export const PARAMETER_PREFIX = '/racks/';
 
@@ -35,10 +35,21 @@ export interface SteeredProduct extends RunningProduct {
   crashNext: Lambda['crashNext'];
   /** The product's own clock is so much later from now on: what it waits for by the clock is over sooner. */
   putForward(milliseconds: number): void;
+  ports: Ports;
+  events: Runtime['events'];
+  /** Every notice that was sent, after EventBridge has taken it. */
+  notices: readonly SentNotice[];
+  /** Called at the start and at the end of each execution. */
+  onStatus(listener: (execution: ExecutionRecord) => void): void;
 }
 
+type SentNotice = Notice & { at: Date };
+
 /** `installation` keeps its racks to itself, as a second deployment in the account would: others never visit them. */
-export async function startProduct(installation = 'imds-rollout'): Promise<SteeredProduct> {
+export async function startProduct(
+  installation = 'imds-rollout',
+  options: RuntimeOptions = {},
+): Promise<SteeredProduct> {
   const settings = {
     PARAMETER_PREFIX,
     RECORD_PREFIX: `/${installation}/racks/`,
@@ -46,17 +57,19 @@ export async function startProduct(installation = 'imds-rollout'): Promise<Steer
     REPORT_BUCKET: BUCKET,
   };
   const { definition, functions } = await loadProduct();
-  const { lambda, stepFunctions } = createRuntime(definition, (name) => {
+  const handlerOf = (name: string): Handler => {
     const create = functions[name];
     if (create === undefined) throw new Error(`there is no function ${name}`);
     return create(ports, settings);
-  });
+  };
+  const { lambda, stepFunctions, events } = createRuntime(definition, handlerOf, options);
+  const notices: SentNotice[] = [];
   let ahead = 0;
   const ports: Ports = {
     ...rolloutPorts(settings),
     clock: { now: () => new Date(Date.now() + ahead) },
     instances: ec2Instances(),
-    notices: busNotices(),
+    notices: noting(busNotices(), notices),
     workflow: stepFunctions.port,
   };
   return {
@@ -72,8 +85,20 @@ export async function startProduct(installation = 'imds-rollout'): Promise<Steer
     putForward(milliseconds) {
       ahead += milliseconds;
     },
+    events,
+    notices,
+    onStatus: (listener) => {
+      stepFunctions.onStatus(listener);
+    },
   };
 }
+
+const noting = (bus: Notices, sent: SentNotice[]): Notices => ({
+  async send(notice) {
+    await bus.send(notice);
+    sent.push({ ...notice, at: new Date() });
+  },
+});
 
 /** EventBridge, for Parameter Store's events. */
 export function announcer(deliver: (event: unknown) => Promise<unknown>): RunningProduct['changed'] {

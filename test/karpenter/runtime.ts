@@ -2,6 +2,7 @@
 import { createChance } from '../../simulator/account/chance.ts';
 import type { RunningClock } from '../../simulator/account/clock.ts';
 import type { WrittenDefinition } from '../../simulator/account/definition.ts';
+import { createEventBus, type EventBus } from '../../simulator/account/event-bus.ts';
 import { createGate } from '../../simulator/account/gate.ts';
 import { createLambda, type Handler, type Lambda } from '../../simulator/account/lambda.ts';
 import { createStepFunctions, type StepFunctions } from '../../simulator/account/step-functions.ts';
@@ -30,11 +31,24 @@ const realClock: RunningClock = {
 /** Parameters are set one after the other in a moment here; the deployed workflow gives people 30 s for it. */
 const SETTLE_SECONDS = 2;
 
+export interface RuntimeOptions {
+  /** The first wait is as long as it is deployed, and the ends of executions reach `rollout-ended`. */
+  asDeployed?: boolean;
+}
+
+export interface Runtime {
+  lambda: Lambda;
+  stepFunctions: StepFunctions;
+  /** EventBridge: late by seconds, by schedule, and as a scenario has it. */
+  events: EventBus;
+}
+
 /** Runs a definition on the functions that it names; `handlerOf` is asked once for each. */
 export function createRuntime(
   definition: WrittenDefinition,
   handlerOf: (functionName: string) => Handler,
-): { lambda: Lambda; stepFunctions: StepFunctions } {
+  { asDeployed = false }: RuntimeOptions = {},
+): Runtime {
   const chance = createChance(1);
   const gate = createGate({ clock: realClock, chance, faults: [] });
   const lambda = createLambda({ clock: realClock, chance, handlerOf });
@@ -42,9 +56,15 @@ export function createRuntime(
     clock: realClock,
     gate,
     lambda,
-    definition: settlingSooner(definition),
+    definition: asDeployed ? definition : settlingSooner(definition),
   });
-  return { lambda, stepFunctions };
+  const events = createEventBus({ clock: realClock, chance, lambda });
+  if (asDeployed) {
+    stepFunctions.onStatus((execution) => {
+      events.executionChanged(execution);
+    });
+  }
+  return { lambda, stepFunctions, events };
 }
 
 function settlingSooner(definition: WrittenDefinition): WrittenDefinition {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeClaim } from '../../../rollout/kubernetes.ts';
 import { conditionOf, isTrue } from '../../../simulator/cluster/conditions.ts';
 import { isDrifted } from '../../../simulator/cluster/drift.ts';
-import { bench, minute, second, type Bench } from './fakes.ts';
+import { bench, hour, minute, second, type Bench } from './fakes.ts';
 
 const tighten = { spec: { metadataOptions: { httpTokens: 'required', httpPutResponseHopLimit: 1 } } };
 const loosen = { spec: { metadataOptions: { httpTokens: 'optional', httpPutResponseHopLimit: 3 } } };
@@ -116,6 +116,22 @@ describe('drift', () => {
     await one.cluster.port.patch('EC2NodeClass', 'build', loosen);
     one.clock.advance(6 * minute);
     expect(drifted(one)).toEqual([]);
+  });
+
+  it('shows at once where a pod comes or goes, however late it would be', async () => {
+    // Many nodes: for some of them the first look at the class's change comes minutes late.
+    const one = bench({ seed: 1 });
+    one.cluster.addPool('build', { class: 'build', consolidateAfterMs: null });
+    const names = Array.from({ length: 200 }, (_, index) => `n-${String(index)}`);
+    for (const name of names) one.cluster.addNode({ name, pool: 'build', doNotDisrupt: true });
+    await one.cluster.port.patch('EC2NodeClass', 'build', tighten);
+    one.clock.advance(6 * second);
+    const seen = new Set(drifted(one).map(({ status }) => status?.nodeName));
+    const [late = ''] = names.filter((name) => !seen.has(name));
+    expect(late).not.toBe('');
+    one.cluster.addBuild({ name: 'b', runsForMs: 1 * hour, node: late });
+    one.clock.advance(1 * second);
+    expect(drifted(one).map(({ status }) => status?.nodeName)).toContain(late);
   });
 
   it('does not see what was changed live', () => {
