@@ -69,6 +69,9 @@ async function supersede(ports: RunPorts, state: Rolling, why: string): Promise<
     ({ name, startedAt }) => name !== state.execution && startedAt >= state.startedAt,
   );
   const name = executionName(state.rack, ports.clock.now());
+  // A Lambda that outlives its execution: whoever stopped that has decided for now.
+  const isStopped = running.every((each) => each.name !== state.execution);
+  if (isStopped) return conclude(state, 'Superseded', why);
   if (successor === undefined && (await ports.workflow.start(name, state.rack)) === 'closed') {
     throw new TransientError(
       `execution ${name} has ended already: a successor has to wait for the next name`,

@@ -7,6 +7,7 @@ import { watchWorld } from '../simulator/invariants/watch-world.ts';
 import { loadProduct } from '../simulator/run/product.ts';
 import { runScenario, type RunOptions } from '../simulator/run/run.ts';
 import type { Violation } from '../simulator/run/result.ts';
+import { differences } from '../simulator/scenario/expect.ts';
 import { loadScenario } from '../simulator/scenario/load.ts';
 import type { Scenario } from '../simulator/scenario/scenario.ts';
 
@@ -17,13 +18,17 @@ async function play(run: string): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (let more = 0; more < Number(seeds); more += 1) {
     const seed = scenario.seed + more;
-    violations.push(
-      ...(mode === 'once'
-        ? (await runScenario(scenario, { seed })).violations
-        : await playTwice(scenario, seed)),
-    );
+    violations.push(...(mode === 'once' ? await playOnce(scenario, seed) : await playTwice(scenario, seed)));
   }
   return violations;
+}
+
+/** What a scenario expects holds for its own seed: a difference is reported like a broken invariant. */
+async function playOnce(scenario: Scenario, seed: number): Promise<Violation[]> {
+  const result = await runScenario(scenario, { seed });
+  const differing = seed === scenario.seed ? differences(scenario.expect ?? {}, { ...result }) : [];
+  const at = new Date(scenario.startsAt).toISOString();
+  return [...result.violations, ...differing.map((what) => ({ invariant: 'expect', at, what }))];
 }
 
 async function playTwice(scenario: Scenario, seed: number): Promise<Violation[]> {

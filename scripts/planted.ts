@@ -1,7 +1,7 @@
 // `npm run test:planted [-- NAME]`: plants one mistake at a time and demands that it is noticed. Each
 // test/planted/<invariant>-<name>.patch is applied to a copy of the sources, where the scenario beside it (or the one
 // that it names: `Scenario: FILE`) then has to report that invariant as broken; without the patch the scenario has to
-// break nothing. Where chance decides whether a mistake shows, `Seeds: N` in the patch has it played so often.
+// break nothing. A mistake that breaks none is an `expect-<name>.patch`: what the scenario expects may not hold then. Where chance decides whether a mistake shows, `Seeds: N` in the patch has it played so often.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
   cpSync,
@@ -28,7 +28,7 @@ const needed = ['package.json', 'functions', 'rollout', 'scripts', 'simulator', 
 interface Planted {
   name: string;
   patch: string;
-  /** The number of the invariant that has to be reported. */
+  /** What has to be reported: the number of an invariant, or `expect`. */
   invariant: string;
   /** For planted-play.ts. Invariant 8 is about tasks that are run twice. */
   run: string;
@@ -49,7 +49,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 function readPlanted(patch: string): Planted {
   const name = basename(patch, '.patch');
-  const [, invariant = ''] = /^(\d)-/.exec(name) ?? [];
+  const [, invariant = ''] = /^(\d|expect)-/.exec(name) ?? [];
   const text = readFileSync(join(root, patch), 'utf8');
   const [, elsewhere] = /^Scenario: (\S+)$/m.exec(text) ?? [];
   const [, seeds = '1'] = /^Seeds: (\d+)$/m.exec(text) ?? [];
@@ -161,8 +161,8 @@ async function judge(
     }
     const after = (await play(mine, [one.run])).get(one.run) ?? {};
     const names = Object.keys(after);
-    if (!names.some((name) => name.startsWith(`${one.invariant} `)))
-      return `nobody noticed: invariant ${one.invariant} is not reported${names.length > 0 ? `, but${inWords(after)}` : ''}`;
+    if (!names.some((name) => name.split(' ')[0] === one.invariant))
+      return `nobody noticed: ${one.invariant} is not reported${names.length > 0 ? `, but${inWords(after)}` : ''}`;
     console.log(`ok     ${one.name}: ${names.join(', ')}`);
     return undefined;
   } catch (error) {

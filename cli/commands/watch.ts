@@ -52,13 +52,14 @@ async function watch(options: Options): Promise<void> {
   process.exitCode = codeOf(ending);
 }
 
-const endingText = ({ execution, outcome, reason }: Ending): string =>
+/** How an execution ended, as the command says it. */
+export const endingText = ({ execution, outcome, reason }: Ending): string =>
   `${execution}: ${outcomeInColour(outcome)}: ${reason}`;
 
 /** Of the outcomes that end an execution SUCCEEDED. */
 const GOOD: readonly Outcome[] = ['Succeeded', 'NothingToDo', 'Superseded', 'Withdrawn'];
 
-const codeOf = ({ outcome }: Ending): number =>
+export const codeOf = ({ outcome }: Ending): number =>
   outcome !== null && GOOD.includes(outcome) ? exitCodes.done : exitCodes.error;
 
 const clearScreen = '\u001b[H\u001b[2J';
