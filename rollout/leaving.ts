@@ -40,11 +40,12 @@ export function leavingOf({ claim, node }: BuildNode, events: readonly Event[]):
   const said = events
     .filter(({ involvedObject }) => names.has(involvedObject.name))
     .flatMap((event) => saidBy(event) ?? []);
-  const interrupted = said.find(({ cause }) => cause === 'interrupted');
-  if (interrupted !== undefined) return interrupted;
+  const named = said.find(({ cause }) => cause === 'interrupted') ?? said[0];
+  if (named?.cause === 'interrupted') return named;
   const disrupted = find(claim.status?.conditions, 'DisruptionReason');
   if (disrupted?.status === 'True')
     return { cause: 'disrupted', why: `Karpenter replaced it: ${disrupted.reason ?? 'DisruptionReason'}` };
+  if (named !== undefined) return named;
   const at = Date.parse(claim.metadata.deletionTimestamp) + SECOND_MS;
   const expiresAt = expiryOf(claim);
   if (expiresAt !== undefined && at >= expiresAt.getTime()) return expired(expiresAt);

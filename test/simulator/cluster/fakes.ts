@@ -190,7 +190,12 @@ export interface Bench {
 
 /** A cluster with a build and a workload pool of one class each, options optional/3. */
 export function bench(
-  options: { seed?: number; karpenter?: Partial<KarpenterSettings>; bindingLagMs?: number } = {},
+  options: {
+    seed?: number;
+    karpenter?: Partial<KarpenterSettings>;
+    bindingLagMs?: number;
+    clockAheadMs?: number;
+  } = {},
 ): Bench {
   const clock = new FakeClock();
   const machines = new FakeMachines(clock);
@@ -216,6 +221,7 @@ export function bench(
       ...options.karpenter,
     },
     ...(options.bindingLagMs === undefined ? {} : { bindingLagMs: options.bindingLagMs }),
+    ...(options.clockAheadMs === undefined ? {} : { clockAheadMs: options.clockAheadMs }),
   });
   cluster.addClass('build', { httpTokens: 'optional', httpPutResponseHopLimit: 3 });
   cluster.addClass('workload', { httpTokens: 'optional', httpPutResponseHopLimit: 3 });
