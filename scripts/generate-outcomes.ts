@@ -67,7 +67,8 @@ function inNotice(seen: Seen): string {
 function sectionOf(seen: Seen): string {
   const { outcome, scenario, rollout } = seen;
   // The command reads what is on record, which is what the notice says.
-  const reason = String(noticeOf(seen)?.detail['reason'] ?? rollout.reason);
+  const { reason: told } = noticeOf(seen)?.detail ?? {};
+  const reason = typeof told === 'string' ? told : (rollout.reason ?? '');
   const ending = { execution: rollout.execution, outcome, reason };
   const rows = [
     ['console', inConsole(seen)],
