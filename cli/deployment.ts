@@ -9,10 +9,12 @@ import { awsClient, type AwsConnection } from '../adapters/aws-client.ts';
 import { calling } from '../adapters/aws-errors.ts';
 import { systemClock } from '../adapters/clock.ts';
 import { ec2Instances } from '../adapters/instances.ts';
+import { cloudWatchMetrics } from '../adapters/metadata-metrics.ts';
 import { busNotices } from '../adapters/notices.ts';
+import { eksPodIdentities } from '../adapters/pod-identities.ts';
 import { rolloutPorts } from '../adapters/rollout-ports.ts';
 import { NotFoundError } from '../rollout/errors.ts';
-import type { Ports } from '../rollout/ports.ts';
+import type { PlanReads, Ports } from '../rollout/ports.ts';
 import { createAccess, type Access } from './account/access.ts';
 import { createPermissions, type Permissions } from './account/permissions.ts';
 import { createProgress, type Progress } from './account/progress.ts';
@@ -31,6 +33,8 @@ export interface DeploymentOptions {
 export interface Deployment extends Place {
   outputs: Outputs;
   ports: Ports;
+  /** What a plan reads besides. */
+  planReads: PlanReads;
   store: Store;
   access: Access;
   permissions: Permissions;
@@ -72,6 +76,7 @@ export async function findDeployment({
       instances: ec2Instances(connection),
       notices: busNotices(connection),
     },
+    planReads: { metrics: cloudWatchMetrics(connection), podIdentities: eksPodIdentities(connection) },
     store: createStore(new SSMClient(client), ParameterPrefix, RecordPrefix),
     access,
     permissions: createPermissions(iam),

@@ -1,5 +1,5 @@
 /** What a command answers from: a moment of a played scenario, or the deployment in an account. */
-import type { Ports } from '../rollout/ports.ts';
+import type { PlanReads, Ports } from '../rollout/ports.ts';
 import type { Deployment, DeploymentOptions } from './deployment.ts';
 import { CommandFailure } from './failure.ts';
 import type { MomentOptions } from './moment.ts';
@@ -11,6 +11,7 @@ export type SourceOptions = MomentOptions & DeploymentOptions;
 export interface Source {
   rack: string;
   ports: Ports;
+  planReads: PlanReads;
   scene: () => Promise<Scene>;
   /** Absent for a scenario, which nobody writes to. */
   deployment?: Deployment;
@@ -26,7 +27,8 @@ export async function openSource(options: SourceOptions): Promise<Source> {
   const { playToMoment } = await import('./moment.ts');
   const { sceneOf } = await import('./view/scene.ts');
   const { rack, world } = await playToMoment({ ...options, scenario: options.scenario });
-  return { rack, ports: world.account.ports, scene: () => Promise.resolve(sceneOf(world)) };
+  const { account, planReads } = world;
+  return { rack, ports: account.ports, planReads, scene: () => Promise.resolve(sceneOf(world)) };
 }
 
 /** Only commands that ask an account load what it takes to ask one. */
@@ -45,6 +47,7 @@ async function openAccount(options: SourceOptions): Promise<Source> {
   return {
     rack,
     ports: deployment.ports,
+    planReads: deployment.planReads,
     scene: () => sceneNow(deployment, rack),
     deployment,
   };

@@ -7,7 +7,9 @@ import { parseSelector, type Selector } from './selector.ts';
 const RECREATING_OWNERS = new Set(['DaemonSet', 'ReplicaSet', 'StatefulSet', 'ReplicationController']);
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
-export const podName = (pod: Pod): string => `${pod.metadata.namespace ?? 'default'}/${pod.metadata.name}`;
+/** namespace/name, of a pod or of what owns it. */
+export const podName = ({ metadata }: Pick<Pod, 'metadata'>): string =>
+  `${metadata.namespace ?? 'default'}/${metadata.name}`;
 
 /** The policy's selector, which was accepted when the policy was read; where it says none every Build counts. */
 export function selectorOf(policy: { buildSelector?: string }): Selector {
@@ -171,7 +173,7 @@ const FACTORS: Record<string, number> = {
 };
 
 /** A Kubernetes resource quantity as a number; one that is not a quantity leaves no room. */
-function quantity(text: string): number {
+export function quantity(text: string): number {
   const [, digits, suffix] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = suffix === '' ? 1 : FACTORS[suffix ?? ''];
   return digits === undefined || factor === undefined ? Number.NaN : Number(digits) * factor;

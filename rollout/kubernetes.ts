@@ -151,21 +151,33 @@ export interface Node {
   };
 }
 
+interface Container {
+  name: string;
+  image?: string;
+  /** Without `value` where it comes from elsewhere (valueFrom). */
+  env?: { name: string; value?: string }[];
+  resources?: { requests?: Record<string, string> };
+  securityContext?: { privileged?: boolean };
+}
+
+export interface PodSpec {
+  nodeName?: string;
+  nodeSelector?: Record<string, string>;
+  affinity?: {
+    nodeAffinity?: {
+      requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: NodeSelectorTerm[] };
+    };
+  };
+  tolerations?: Toleration[];
+  hostNetwork?: boolean;
+  serviceAccountName?: string;
+  containers?: Container[];
+}
+
 export interface Pod {
   kind: 'Pod';
   metadata: ObjectMeta;
-  spec: {
-    nodeName?: string;
-    nodeSelector?: Record<string, string>;
-    affinity?: {
-      nodeAffinity?: {
-        requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: NodeSelectorTerm[] };
-      };
-    };
-    tolerations?: Toleration[];
-    hostNetwork?: boolean;
-    containers?: { name: string; resources?: { requests?: Record<string, string> } }[];
-  };
+  spec: PodSpec;
   status?: { phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'; conditions?: Condition[] };
 }
 
@@ -174,6 +186,31 @@ export interface PodDisruptionBudget {
   metadata: ObjectMeta;
   spec: { selector?: { matchLabels?: Record<string, string> } };
   status?: { disruptionsAllowed?: number };
+}
+
+export interface DaemonSet {
+  kind: 'DaemonSet';
+  metadata: ObjectMeta;
+  spec: { template: { metadata?: { labels?: Record<string, string> }; spec: PodSpec } };
+}
+
+/** Its owner, where it has one, is what people know: a Deployment. */
+export interface ReplicaSet {
+  kind: 'ReplicaSet';
+  metadata: ObjectMeta;
+  /** Absent is 1, as the API server fills in. */
+  spec: { replicas?: number };
+}
+
+export interface StatefulSet {
+  kind: 'StatefulSet';
+  metadata: ObjectMeta;
+  spec: { replicas?: number };
+}
+
+export interface ServiceAccount {
+  kind: 'ServiceAccount';
+  metadata: ObjectMeta;
 }
 
 export interface Lease {
@@ -209,6 +246,10 @@ export interface ObjectsByKind {
   PodDisruptionBudget: PodDisruptionBudget;
   Lease: Lease;
   Event: Event;
+  DaemonSet: DaemonSet;
+  ReplicaSet: ReplicaSet;
+  StatefulSet: StatefulSet;
+  ServiceAccount: ServiceAccount;
 }
 
 export type Kind = keyof ObjectsByKind;

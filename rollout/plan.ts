@@ -25,7 +25,7 @@ export type PlanPorts = Pick<
   'clock' | 'parameters' | 'records' | 'instances' | 'clusters' | 'workflow' | 'reports'
 >;
 
-type Asks = Extract<Decision, { kind: 'asks' }>;
+export type Asks = Extract<Decision, { kind: 'asks' }>;
 
 export type Proposal =
   | { kind: 'end'; outcome: Outcome; reason: string; purpose?: Purpose; fleet?: Fleet }
@@ -40,6 +40,8 @@ export type Proposal =
       differs: boolean;
       reason: string;
     };
+
+type Rollout = Extract<Proposal, { kind: 'roll' }>;
 
 const end = (outcome: Outcome, reason: string): Proposal => ({ kind: 'end', outcome, reason });
 
@@ -71,7 +73,11 @@ export async function planStep(
 }
 
 /** What a rack needs now. `execution` is whose plan it is, so that it does not wait for itself. */
-export async function propose(ports: PlanPorts, rack: string, execution?: string): Promise<Proposal> {
+export async function propose(
+  ports: Omit<PlanPorts, 'reports'>,
+  rack: string,
+  execution?: string,
+): Promise<Proposal> {
   const { registration, others } = await registrationOf(ports, rack);
   if (registration === undefined) {
     return end('Refused', refuse('notRegistered', { rack }));
@@ -184,8 +190,11 @@ async function alreadyRunning(
     : undefined;
 }
 
-async function describePlan(ports: PlanPorts, proposal: Extract<Proposal, { kind: 'roll' }>): Promise<Plan> {
-  const { ground, fleet, purpose, asks } = proposal;
+/** What becomes of the class and of each node, of what was seen already; reads only what may block. */
+export async function describePlan(
+  ports: Pick<Ports, 'clock'>,
+  { ground, fleet, purpose, asks }: Pick<Rollout, 'ground' | 'fleet' | 'purpose' | 'asks'>,
+): Promise<Plan> {
   const { nodeClass, cluster } = ground;
   const [events, budgets] = await Promise.all([cluster.list('Event'), cluster.list('PodDisruptionBudget')]);
   const now = ports.clock.now();

@@ -131,6 +131,32 @@ export interface Notices {
   send(notice: Notice): Promise<void>;
 }
 
+/** What EC2 counts of the access to IMDS, in CloudWatch's namespace AWS/EC2. */
+export interface MetadataMetrics {
+  /**
+   * How often something was counted from `since` until `until`, by instance. An instance without any datapoint is
+   * left out: it was not measured, which is no zero. `MetadataNoToken` counts successful accesses by IMDSv1, and only
+   * while tokens are optional; `MetadataNoTokenRejected` counts the attempts, and only while they are required.
+   */
+  sums(query: {
+    metric: 'MetadataNoToken' | 'MetadataNoTokenRejected';
+    instanceIds: readonly string[];
+    since: Date;
+    until: Date;
+  }): Promise<Map<string, number>>;
+}
+
+/** Which service accounts of a cluster get credentials from EKS Pod Identity. */
+export interface PodIdentities {
+  list(cluster: string): Promise<{ namespace: string; serviceAccount: string }[]>;
+}
+
+/** What a person's plan reads besides; no function does, and nothing is decided by it. */
+export interface PlanReads {
+  metrics: MetadataMetrics;
+  podIdentities: PodIdentities;
+}
+
 /** All of them. A function takes only those that it uses. */
 export interface Ports {
   clock: Clock;

@@ -58,6 +58,13 @@ const shown: Shown[] = [
     keep: [/^Class build/, /^NODE /, /^(idle-1|busy-3h|blocked) /, /^BLOCKED /],
   },
   {
+    file: 'docs/plan.md',
+    name: 'plan',
+    command: 'npm run -s imds-rollout -- plan --scenario docs/examples/explained.yaml --at 80s',
+    args: ['plan', '--scenario', 'docs/examples/explained.yaml', '--at', '80s'],
+    exitCode: 1,
+  },
+  {
     file: 'README.md',
     name: 'params',
     command:

@@ -32,6 +32,11 @@ export const resources: Readonly<Record<Kind, Resource>> = {
   Lease: { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace: 'default' },
   // About nodes and classes, which have no namespace: theirs are in `default`. A Build's own are in its namespace.
   Event: { group: '', version: 'v1', plural: 'events', namespace: 'any' },
+  // Read by a person's plan alone: no function may (infra/kubernetes/rbac.yaml).
+  DaemonSet: { group: 'apps', version: 'v1', plural: 'daemonsets', namespace: 'any' },
+  ReplicaSet: { group: 'apps', version: 'v1', plural: 'replicasets', namespace: 'any' },
+  StatefulSet: { group: 'apps', version: 'v1', plural: 'statefulsets', namespace: 'any' },
+  ServiceAccount: { group: '', version: 'v1', plural: 'serviceaccounts', namespace: 'any' },
 };
 
 export const apiVersion = ({ group, version }: Resource): string =>

@@ -1,64 +1,92 @@
+/** Command `plan`: what a rollout would do now, and what that means, for whoever has to approve it. */
+import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { planStep } from '../../rollout/plan.ts';
-import { readJournal, type Plan } from '../../rollout/journal.ts';
-import type { Ports, Reports } from '../../rollout/ports.ts';
-import type { State } from '../../rollout/state.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { CommandFailure } from '../failure.ts';
+import { fileTrouble } from '../file-trouble.ts';
+import { explainPlan } from '../plan/explain.ts';
+import type { Explanation } from '../plan/explanation.ts';
 import { openSource, type SourceOptions } from '../source.ts';
-import { planText } from '../view/plan.ts';
+import { htmlText, markdownText, terminalText } from '../view/document.ts';
+import { planDocument } from '../view/plan.ts';
 import { answers, printJson, printText } from './common.ts';
 
 const examples = `
 Examples:
   imds-rollout plan -r demo
-  imds-rollout plan --scenario scenario.yaml --at 2m
+  imds-rollout plan -r demo --markdown
+  imds-rollout plan -r demo --html plan.html --days 30
   imds-rollout plan --scenario scenario.yaml --at 2m --json
 
 Ends with 0 if nothing would change, with 2 if something would, with 1 if it would be refused or on an error.`;
 
-/** Says what a rollout would do now. Reads only. */
+/** As long as CloudWatch keeps 5-minute data. */
+const MOST_DAYS = 63;
+
+/** Says what a rollout would do now, and what that means. Reads only. */
 export function planCommand(): Command {
   return answers(new Command('plan'))
-    .summary('say what a rollout would do now, from reads alone')
+    .summary('say what a rollout would do now and what it means, from reads alone')
     .description(
-      'Says what a rollout of the rack would do now: the class, each node, what blocks. It reads and writes nothing.',
+      'Says what a rollout of the rack would do now: what is asked and by whom, who can reach IMDS before and after, ' +
+        'which workloads gain or lose it, what becomes of each node, what can go wrong, and the way back. ' +
+        'What may not be read is named; the rest is said all the same. It reads and writes nothing.',
     )
+    .option('--markdown', 'print Markdown, for a ticket')
+    .option('--html <file>', 'write a page to the file, for a ticket')
+    .option('--days <days>', `how far back to ask CloudWatch for IMDSv1, 1 to ${String(MOST_DAYS)}`, '14')
     .addHelpText('after', examples)
     .action(plan);
 }
 
-async function plan(options: SourceOptions & { json?: boolean }): Promise<void> {
-  const { rack, ports } = await openSource(options);
-  const { state, plan: found } = await planned(ports, rack);
-  if (state.next === 'conclude' && state.outcome !== 'NothingToDo' && state.outcome !== 'Withdrawn') {
-    if (options.json) printJson({ rack, outcome: state.outcome, reason: state.reason, plan: null });
-    throw new CommandFailure(`${state.outcome}: ${state.reason}`);
+interface PlanOptions extends SourceOptions {
+  json?: boolean;
+  markdown?: boolean;
+  html?: string;
+  days: string;
+}
+
+async function plan(options: PlanOptions): Promise<void> {
+  const days = daysOf(options.days);
+  if (options.json && options.markdown) {
+    throw new CommandFailure('--json and --markdown both print: give one of the two');
   }
-  if (options.json) printJson(asJson(rack, state, found));
-  else printText(planText(rack, state, found));
-  process.exitCode = found === undefined ? exitCodes.done : exitCodes.differs;
+  const { rack, ports, planReads } = await openSource(options);
+  const explained = await explainPlan({ rack, ports, reads: planReads, days });
+  print(explained, options);
+  process.exitCode = exitCodeOf(explained);
+  const { outcome, reason } = explained;
+  if (process.exitCode === exitCodes.error) throw new CommandFailure(`${outcome ?? ''}: ${reason ?? ''}`);
 }
 
-/** The step that a workflow would take, on paper: what it writes down goes nowhere. */
-async function planned(ports: Ports, rack: string): Promise<{ state: State; plan: Plan | undefined }> {
-  const written = new Map<string, string>();
-  const reports: Reports = {
-    put: async (key, body) => {
-      written.set(key, body);
-      return Promise.resolve();
-    },
-    get: (key) => Promise.resolve(written.get(key)),
-    list: (prefix) => Promise.resolve([...written.keys()].filter((key) => key.startsWith(prefix))),
-  };
-  const execution = { rack, execution: 'plan', startedAt: ports.clock.now().toISOString() };
-  const state = await planStep({ ...ports, reports }, execution);
-  const entries = await readJournal({ reports }, execution);
-  return { state, plan: entries.flatMap((entry) => (entry.what === 'planned' ? [entry.plan] : [])).at(-1) };
+function daysOf(text: string): number {
+  const days = Number(text);
+  if (/^[1-9]\d*$/.test(text) && days <= MOST_DAYS) return days;
+  throw new CommandFailure(
+    `--days ${JSON.stringify(text)} is not accepted; accepted: a whole number from 1 to ${String(MOST_DAYS)}, as long as CloudWatch keeps what EC2 counts`,
+  );
 }
 
-function asJson(rack: string, state: State, found: Plan | undefined): unknown {
-  const reason = state.next === 'conclude' ? state.reason : state.waitsFor;
-  const outcome = state.next === 'conclude' ? state.outcome : null;
-  return { rack, outcome, reason: reason ?? null, generation: state.generation ?? null, plan: found ?? null };
+/** Nothing on standard output where there is nothing to say but the refusal, which goes to standard error. */
+function print(explained: Explanation, { json, markdown, html }: PlanOptions): void {
+  const document = planDocument(explained);
+  if (html !== undefined) writePage(html, htmlText(document));
+  if (json) printJson(explained);
+  else if (markdown) printText(markdownText(document));
+  else if (exitCodeOf(explained) !== exitCodes.error || explained.reach !== null)
+    printText(terminalText(document));
+}
+
+function writePage(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CommandFailure(`cannot write ${file}: ${fileTrouble(error)}`);
+  }
+  process.stderr.write(`written to ${file}\n`);
+}
+
+function exitCodeOf({ outcome }: Explanation): number {
+  if (outcome === null) return exitCodes.differs;
+  return outcome === 'NothingToDo' || outcome === 'Withdrawn' ? exitCodes.done : exitCodes.error;
 }

@@ -18,6 +18,7 @@ const PORTS = 'rollout/ports.ts';
 
 /** IAM's prefixes of the SDK's packages. */
 const services: Record<string, string> = {
+  '@aws-sdk/client-cloudwatch': 'cloudwatch',
   '@aws-sdk/client-ec2': 'ec2',
   '@aws-sdk/client-eks': 'eks',
   '@aws-sdk/client-eventbridge': 'events',

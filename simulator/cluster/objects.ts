@@ -184,6 +184,7 @@ export function parkedDraft(
   spec: PodSpec,
   onBuildPool: boolean,
   owner: OwnerReference | undefined,
+  environment: readonly { name: string; value: string }[] = [],
 ): Draft<'Pod'> {
   // DaemonSets tolerate everything, and so are neither drained nor in the way of a disruption.
   const everywhere = owner?.kind === 'DaemonSet';
@@ -191,7 +192,7 @@ export function parkedDraft(
     kind: 'Pod',
     metadata: {
       name: spec.name,
-      namespace: buildNamespace,
+      namespace: spec.namespace ?? buildNamespace,
       labels: { ...(spec.pdb === undefined || spec.pdb === null ? {} : { app: spec.pdb }), ...spec.labels },
       ...(spec.doNotDisrupt === true ? { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } : {}),
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
@@ -201,7 +202,16 @@ export function parkedDraft(
       ...(onBuildPool ? { affinity: buildAffinity } : {}),
       tolerations: everywhere ? [{ operator: 'Exists' }] : onBuildPool ? [buildToleration] : [],
       ...(spec.hostNetwork === true ? { hostNetwork: true } : {}),
-      containers: [{ name: 'main', resources: { requests: { cpu: String(spec.cpu ?? 0) } } }],
+      ...(spec.serviceAccount === undefined ? {} : { serviceAccountName: spec.serviceAccount }),
+      containers: [
+        {
+          name: 'main',
+          ...(spec.image === undefined ? {} : { image: spec.image }),
+          ...(environment.length > 0 ? { env: [...environment] } : {}),
+          ...(spec.privileged === true ? { securityContext: { privileged: true } } : {}),
+          resources: { requests: { cpu: String(spec.cpu ?? 0) } },
+        },
+      ],
     },
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
   };

@@ -4,6 +4,7 @@ import { hashOfClass } from './class-controllers.ts';
 import type { ClaimConditions } from './drift.ts';
 import type { Karpenter } from './karpenter.ts';
 import type { Kubelets } from './kubelets.ts';
+import { createOwners } from './owners.ts';
 import { launchOptions, launchTags } from './lifecycle.ts';
 import {
   buildNamespace,
@@ -18,20 +19,18 @@ import {
 } from './names.ts';
 import { claimDraft, classDraft, nodeDraft, parkedDraft, poolDraft, zone } from './objects.ts';
 import type { DisruptionBudgets } from './pdb.ts';
-import { now, type ClassSpec, type NodeSpec, type PodSpec, type PoolSpec } from './types.ts';
+import {
+  now,
+  type ClassSpec,
+  type NodeSpec,
+  type PodSpec,
+  type PoolSpec,
+  type ServiceAccountSpec,
+} from './types.ts';
 
 /** Nodes are named in the order of their age: each is a minute younger than the one before. */
 const oldestMs = 24 * 3_600_000;
 const apart = 60_000;
-
-const ownerVersions: Record<string, string> = {
-  DaemonSet: 'apps/v1',
-  StatefulSet: 'apps/v1',
-  ReplicaSet: 'apps/v1',
-  ReplicationController: 'v1',
-  Job: 'batch/v1',
-  Node: 'v1',
-};
 
 export interface StartState {
   addClass(name: string, spec?: ClassSpec): void;
@@ -40,6 +39,8 @@ export interface StartState {
   addNode(spec: NodeSpec): string;
   /** A running pod that is no Build. */
   addPod(spec: PodSpec): void;
+  /** Before the pods that run as it. */
+  addServiceAccount(spec: ServiceAccountSpec): void;
   /** Like `rack add`: the Lease of that name, held by nobody. */
   addLease(name: string): void;
 }
@@ -55,6 +56,7 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
   const { world } = karpenter;
   const { store, machines, clock, chance } = world;
   const numbers = new Map<string, number>();
+  const owners = createOwners(store);
   let added = 0;
 
   function addNode(spec: NodeSpec): string {
@@ -160,28 +162,19 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
   function addPod(spec: PodSpec): void {
     const node = store.get('Node', spec.node);
     if (node === undefined) throw new Error(`addPod: the cluster has no node ${spec.node}; add it first`);
-    const kind = spec.ownedBy ?? undefined;
-    const owner =
-      kind === undefined
-        ? undefined
-        : {
-            apiVersion: ownerVersions[kind] ?? 'example.com/v1',
-            kind,
-            name: kind === 'Node' ? spec.node : spec.name.replace(/-[^-]*$/, ''),
-            uid: `owner-of-${spec.name}`,
-            controller: true,
-          };
+    const owner = owners.referenceOf(spec);
     // A pod that cannot be evicted has a budget, named after it where the scenario names none.
     const pdb = spec.pdb ?? (spec.evictable === false ? spec.name : null);
-    store.create(
-      'Pod',
-      parkedDraft(
-        { ...spec, name: kind === undefined ? spec.name : freePodName(spec.name), pdb },
-        node.metadata.labels?.['convox-build'] === 'true',
-        owner,
-      ),
+    const draft = parkedDraft(
+      { ...spec, name: owner === undefined ? spec.name : freePodName(spec.name), pdb },
+      node.metadata.labels?.['convox-build'] === 'true',
+      owner,
+      owners.environmentOf(spec),
     );
-    if (pdb !== null) parts.budgets.cover(pdb, buildNamespace, { app: pdb }, spec.evictable ?? true);
+    store.create('Pod', draft);
+    if (owner !== undefined) owners.own(owner, spec, draft.spec);
+    const namespace = spec.namespace ?? buildNamespace;
+    if (pdb !== null) parts.budgets.cover(pdb, namespace, { app: pdb }, spec.evictable ?? true);
   }
 
   return {
@@ -196,6 +189,9 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
     },
     addNode,
     addPod,
+    addServiceAccount: (spec) => {
+      owners.addServiceAccount(spec);
+    },
     addLease: (name) => {
       if (store.get('Lease', name) === undefined) {
         store.create('Lease', { kind: 'Lease', metadata: { name, namespace: 'default' }, spec: {} });

@@ -17,6 +17,8 @@ export interface Change<K extends Kind> {
 /** An object to create: the registry adds uid, versions and times. */
 export type Draft<K extends Kind> = Omit<ObjectsByKind[K], 'metadata'> & {
   metadata: Omit<ObjectMeta, 'uid' | 'resourceVersion' | 'creationTimestamp'> & {
+    /** By chance where absent. */
+    uid?: string;
     creationTimestamp?: string;
   };
 };
@@ -45,6 +47,10 @@ function perKind<T>(make: () => T): Record<Kind, T> {
     PodDisruptionBudget: make(),
     Lease: make(),
     Event: make(),
+    DaemonSet: make(),
+    ReplicaSet: make(),
+    StatefulSet: make(),
+    ServiceAccount: make(),
   };
 }
 
@@ -118,7 +124,7 @@ export class Store {
       throw new Error(`${kind} ${name} exists already in the simulated cluster`);
     const metadata: ObjectMeta = {
       ...draft.metadata,
-      uid: this.#uid(),
+      uid: draft.metadata.uid ?? this.#uid(),
       resourceVersion: this.#nextVersion(),
       creationTimestamp: draft.metadata.creationTimestamp ?? stamp(this.#clock.now()),
       ...(counted.has(kind) ? { generation: 1 } : {}),

@@ -80,8 +80,18 @@ export interface NodeSpec extends MetadataFields {
 export interface PodSpec {
   name: string;
   node: string;
-  /** The owner's kind; null or absent: nobody. */
+  /** `builds` without. */
+  namespace?: string;
+  /** The owner's kind; null or absent: nobody. A Deployment owns it through a ReplicaSet. */
   ownedBy?: string | null;
+  /** The owner's name; the pod's without its last part where absent. */
+  owner?: string;
+  /** Of the owner; as many as there are pods of it where absent. */
+  replicas?: number;
+  image?: string;
+  /** `default` without. */
+  serviceAccount?: string;
+  privileged?: boolean;
   cpu?: number;
   hostNetwork?: boolean;
   /** The PodDisruptionBudget that covers it. */
@@ -91,6 +101,15 @@ export interface PodSpec {
   /** The pod's own annotation. */
   doNotDisrupt?: boolean;
   labels?: Record<string, string>;
+}
+
+export interface ServiceAccountSpec {
+  name: string;
+  /** `builds` without. */
+  namespace?: string;
+  /** Of IRSA. */
+  role?: string;
+  podIdentity?: boolean;
 }
 
 export interface BuildSpec {

@@ -1,7 +1,7 @@
 /** Builds the world that a scenario describes, in the scenario's order. */
 import { NotFoundError } from '../../rollout/errors.ts';
 import { leaseName } from '../../rollout/naming.ts';
-import type { Clusters } from '../../rollout/ports.ts';
+import type { Clusters, PlanReads } from '../../rollout/ports.ts';
 import { createAccount, type Account, type CreateHandler } from '../account/account.ts';
 import { createChance } from '../account/chance.ts';
 import type { RunningClock } from '../account/clock.ts';
@@ -9,6 +9,7 @@ import type { WrittenDefinition } from '../account/definition.ts';
 import type { SimulatedEc2 } from '../account/ec2.ts';
 import type { ExecutionRecord } from '../account/execution.ts';
 import { createGate } from '../account/gate.ts';
+import { createPlanReads } from '../account/plan-reads.ts';
 import { createSimulatedCluster, type SimulatedCluster } from '../cluster/cluster.ts';
 import type { BuildSpec, KarpenterSettings, PoolSpec } from '../cluster/types.ts';
 import type { AuditEntry } from '../parts.ts';
@@ -37,6 +38,8 @@ export interface World {
   cluster: WatchedCluster;
   /** `rack add` once more: the registration, and the Lease of the class that the pool refers to by now. */
   register(): void;
+  /** What a person's plan reads besides. */
+  planReads: PlanReads;
   executions: readonly ExecutionRecord[];
   /** Every call so far; `onAudit` tells of each as it happens. */
   audit: readonly AuditEntry[];
@@ -76,6 +79,7 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
 
   for (const [name, nodeClass] of Object.entries(scenario.classes)) cluster.addClass(name, nodeClass);
   for (const [name, pool] of Object.entries(scenario.pools)) cluster.addPool(name, poolOf(pool));
+  for (const account of scenario.serviceAccounts) cluster.addServiceAccount(account);
   for (const node of scenario.nodes) addNode(cluster, clock, node);
   // They were set long ago: no event of theirs arrives any more.
   account.eventBus.withFate({ fate: 'lost' }, () => {
@@ -128,6 +132,10 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     register: () => {
       register(scenario.rack, 'build');
     },
+    planReads: createPlanReads(gate, scenario, {
+      cluster: clusterName,
+      instanceOf: (node) => instanceOf(cluster, node),
+    }),
     executions: account.stepFunctions.executions,
     audit: gate.audit,
     onAudit: (listener) => {
@@ -136,6 +144,10 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     calls: gate.calls,
   };
 }
+
+/** By the node's own provider id: `aws:///<zone>/<instance id>`. */
+const instanceOf = (cluster: SimulatedCluster, node: string): string | undefined =>
+  cluster.object('Node', node)?.spec.providerID?.split('/').at(-1);
 
 /** Karpenter tags an instance with the name of its node once that has registered; tags outlive the objects. */
 function nodeOf(ec2: SimulatedEc2, id: string): string | undefined {
@@ -172,7 +184,7 @@ function poolOf(pool: ScenarioPool): PoolSpec {
 }
 
 function addNode(cluster: SimulatedCluster, clock: RunningClock, node: ScenarioNode): void {
-  const { builds, pods, ...spec } = node;
+  const { builds, pods, metadataNoToken: _, ...spec } = node;
   cluster.addNode(spec);
   for (const pod of pods) cluster.addPod({ ...pod, node: node.name });
   for (const build of builds) {

@@ -80,6 +80,10 @@ function badNodes(scenario: WrittenScenario): Problem[] {
       expanded.map((node) => ({ name: node.name, path: ['nodes', node.entry] })),
     ),
     ...duplicates('Build or pod', podNames(scenario)),
+    ...duplicates(
+      'service account',
+      scenario.serviceAccounts.map(({ name }, index) => ({ name, path: ['serviceAccounts', index, 'name'] })),
+    ),
   );
   return problems;
 }

@@ -30,6 +30,10 @@ const kinds = [
   'PodDisruptionBudget',
   'Lease',
   'Event',
+  'DaemonSet',
+  'ReplicaSet',
+  'StatefulSet',
+  'ServiceAccount',
 ] as const;
 
 /** Every API that a fault can hit, as the gate and the audit name them. */
@@ -42,6 +46,8 @@ export const apis: readonly string[] = [
   'ec2:ModifyInstanceMetadataOptions',
   'ec2:GetInstanceMetadataDefaults',
   'eks:DescribeCluster',
+  'eks:ListPodIdentityAssociations',
+  'cloudwatch:GetMetricData',
   'states:StartExecution',
   'states:ListExecutions',
   'states:DescribeExecution',

@@ -86,6 +86,7 @@ function withClassOptions(node: ExpandedNode, nodeClass: ScenarioClass | undefin
       startsAt: build.startsAt,
     })),
     pods: written.pods.map((pod) => ({ ...pod, name: `${pod.name}${suffix}` })),
+    metadataNoToken: written.metadataNoToken ?? null,
     doNotDisrupt: written.doNotDisrupt,
     ready: written.ready,
   };

@@ -51,8 +51,16 @@ interface ScenarioNodeBuild extends ScenarioBuild {
 
 interface ScenarioPod {
   name: string;
+  namespace: string;
   /** The kind that owns it; null: nobody. */
   ownedBy: string | null;
+  /** The name of what owns it; absent: the pod's own without its last part. */
+  owner?: string;
+  /** Of its owner; absent: as many as there are pods of it. */
+  replicas?: number;
+  image?: string;
+  serviceAccount: string;
+  privileged: boolean;
   cpu: number;
   hostNetwork: boolean;
   /** The PodDisruptionBudget that covers it. */
@@ -72,8 +80,19 @@ export interface ScenarioNode {
   httpEndpoint: 'enabled' | 'disabled';
   builds: ScenarioNodeBuild[];
   pods: ScenarioPod[];
+  /** What CloudWatch counted of IMDSv1; null: not measured. */
+  metadataNoToken: number | null;
   doNotDisrupt: boolean;
   ready: boolean;
+}
+
+/** A service account with credentials of its own. */
+interface ScenarioServiceAccount {
+  name: string;
+  namespace: string;
+  /** Of IRSA. */
+  role?: string;
+  podIdentity: boolean;
 }
 
 /** What a timeline entry does. */
@@ -147,6 +166,7 @@ export interface Scenario {
   classes: Record<string, ScenarioClass>;
   pools: Record<string, ScenarioPool>;
   nodes: ScenarioNode[];
+  serviceAccounts: ScenarioServiceAccount[];
   /** Sorted by `at`; entries of the same moment in the order written. */
   timeline: ScenarioEntry[];
   faults: ScenarioFault[];

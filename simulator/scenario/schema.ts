@@ -126,6 +126,31 @@ const pod = z.strictObject({
   pdb: objectName.nullable().prefault(null).describe('The PodDisruptionBudget that covers it'),
   evictable: bool.prefault(true),
   labels: labels.prefault({}),
+  namespace: objectName.prefault('builds'),
+  owner: objectName
+    .exactOptional()
+    .describe(
+      "What owns it; absent: the pod's name without its last part. A Deployment owns it through a ReplicaSet",
+    ),
+  replicas: whole('a whole number', 0)
+    .exactOptional()
+    .describe(
+      'Of the Deployment, ReplicaSet or StatefulSet that owns it; absent: as many as there are pods of it',
+    ),
+  image: z.string('an image').min(1, 'an image').exactOptional(),
+  serviceAccount: objectName.prefault('default'),
+  privileged: bool.prefault(false),
+});
+
+const serviceAccount = z.strictObject({
+  name: objectName,
+  namespace: objectName.prefault('builds'),
+  role: z
+    .string('the ARN of an IAM role')
+    .regex(/^arn:[\w-]+:iam::\d{12}:role\/.+$/, 'the ARN of an IAM role')
+    .exactOptional()
+    .describe('IRSA: the annotation eks.amazonaws.com/role-arn'),
+  podIdentity: bool.prefault(false).describe('An association of EKS Pod Identity'),
 });
 
 /** More than any rack has, and as many as are played in minutes. */
@@ -141,6 +166,11 @@ const node = z.strictObject({
   httpEndpoint: endpoint.exactOptional(),
   builds: z.array(runningBuild, 'a list of Builds').prefault([]),
   pods: z.array(pod, 'a list of pods').prefault([]),
+  metadataNoToken: whole('a whole number', 0)
+    .exactOptional()
+    .describe(
+      'What CloudWatch counted of IMDSv1 on it (rejected attempts where tokens are required); absent: nothing was measured',
+    ),
   doNotDisrupt: bool.prefault(false),
   ready: bool.prefault(true),
 });
@@ -249,6 +279,10 @@ export const scenarioSchema = z.strictObject({
   classes: z.record(objectName, nodeClass, 'a mapping of classes').prefault({ build: {} }),
   pools: z.record(objectName, pool, 'a mapping of pools').prefault({ build: {} }),
   nodes: z.array(node, 'a list of nodes').prefault([]),
+  serviceAccounts: z
+    .array(serviceAccount, 'a list of {name, namespace, role, podIdentity}')
+    .prefault([])
+    .describe('Those with credentials of their own'),
   timeline: z.array(timelineEntry, 'a list of entries').prefault([]),
   faults: z.array(fault, 'a list of faults').prefault([]),
   karpenter: z

@@ -133,6 +133,7 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
       ),
     },
     ports: portsOf(account, api),
+    planReads: { metrics: { sums: async () => new Map() }, podIdentities: { list: async () => [] } },
     store: {
       setParameter: async () => undefined,
       unsetParameter: async () => true,

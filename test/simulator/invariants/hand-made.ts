@@ -38,6 +38,10 @@ export class HandMade implements Truth {
     PodDisruptionBudget: [],
     Lease: [],
     Event: [],
+    DaemonSet: [],
+    ReplicaSet: [],
+    StatefulSet: [],
+    ServiceAccount: [],
   };
   runs: ObservedExecution[] = [];
   buildReports: BuildReport[] = [];

@@ -1,0 +1,129 @@
+/** Reads what a plan is explained by, part by part: one that may not be read leaves the others as they are. */
+import type { Fleet } from '../../rollout/fleet.ts';
+import { headroomOf } from '../../rollout/headroom.ts';
+import type { Plan } from '../../rollout/journal.ts';
+import { classOptions } from '../../rollout/options.ts';
+import { outlooks } from '../../rollout/outlook.ts';
+import { describePlan, propose } from '../../rollout/plan.ts';
+import type { PlanReads, Ports } from '../../rollout/ports.ts';
+import { needsApproval } from '../../rollout/purpose.ts';
+import { askedOptions, wayBack } from './asked.ts';
+import type { Explanation } from './explanation.ts';
+import { imdsUse } from './evidence.ts';
+import { lookOnce, type Look } from './one-look.ts';
+import { afterwards, reachTables } from './reachable.ts';
+import { risksOf } from './risks.ts';
+import { readSingleReplicas, readWorkloads } from './running.ts';
+import { see, type Seen } from './seen.ts';
+
+export interface ExplainInput {
+  rack: string;
+  ports: Ports;
+  reads: PlanReads;
+  /** How far back CloudWatch is asked. */
+  days: number;
+}
+
+/** Reads only. Throws what is neither a missing permission nor a neighbour out of reach. */
+export async function explainPlan({ rack, ports, reads, days }: ExplainInput): Promise<Explanation> {
+  const look = lookOnce(ports, reads);
+  const proposal = await look.attempt('what a rollout would do', 'everything that a rollout reads', () =>
+    propose(look.ports, rack),
+  );
+  const isRefusal = proposal?.kind === 'end';
+  const base: Explanation = {
+    ...nothing(rack, ports.clock.now()),
+    outcome: proposal === null ? 'Unknown' : isRefusal ? proposal.outcome : null,
+    reason: proposal === null ? (look.unknowns[0]?.why ?? null) : proposal.reason,
+    generation: proposal?.purpose?.generation ?? null,
+    unknowns: look.unknowns,
+  };
+  const seen = await see(look, rack);
+  if (seen === undefined) return base;
+  const details = await explainSeen(look, seen, days);
+  const explained: Explanation = { ...base, ...details };
+  return { ...explained, risks: risksOf(explained) };
+}
+
+async function explainSeen(look: Look, seen: Seen, days: number): Promise<Partial<Explanation>> {
+  const { asks, ground, purpose, fleet, registration } = seen;
+  const { policy } = asks;
+  const now = classOptions(ground.nodeClass);
+  const live = fleet?.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []) ?? [];
+  const plan = fleet === null ? null : await describeSeen(look, { ...seen, fleet });
+  const after = afterwards(seen, plan);
+  const [asked, account, workloads, singles, uses] = await Promise.all([
+    askedOptions(look, seen),
+    look.attempt('what the account allows', 'ec2:GetInstanceMetadataDefaults', () =>
+      look.ports.instances.accountDefaults(),
+    ),
+    fleet === null ? null : readWorkloads(look, { ...seen, fleet }, after),
+    plan === null || fleet === null ? null : readSingleReplicas(look, seen, fleet, plan),
+    fleet === null ? null : imdsUse(look, fleet, days),
+  ]);
+  return {
+    cluster: registration.cluster,
+    plan,
+    asked,
+    reach: reachTables(seen, after),
+    routesOnceMore: [
+      ...new Set((workloads ?? []).flatMap(({ agent }) => (agent?.routesOnceMore ? [agent.name] : []))),
+    ],
+    workloads,
+    evidence: uses && { days, uses },
+    nodes: plan && outlooks(plan, policy),
+    singleReplicas: singles,
+    headroom: fleet && headroomOf(ground.pool, fleet.nodes.filter(({ claim }) => claim).length),
+    policy: {
+      classWriter: policy.classWriter,
+      strategy: policy.strategy,
+      deadline: policy.deadline,
+      stragglers: policy.stragglers,
+      drainTimeout: policy.drainTimeout,
+    },
+    account: account && {
+      httpTokensEnforced: account.httpTokensEnforced,
+      managedBy: account.managedBy ?? null,
+    },
+    approval: {
+      policy: policy.approval,
+      why: needsApproval(policy, [now, ...live], purpose.target) ?? null,
+    },
+    wayBack: await wayBack(look, seen),
+  };
+}
+
+/** What blocks nodes takes more rights than the nodes themselves: without them it is unknown, and the rest stands. */
+async function describeSeen(look: Look, seen: Seen & { fleet: Fleet }): Promise<Plan> {
+  const { cluster } = seen.ground;
+  const reading = {
+    ...cluster,
+    list: async <K extends Parameters<typeof cluster.list>[0]>(kind: K) =>
+      (await look.list(`what blocks nodes (${kind})`, cluster, kind)) ?? [],
+  };
+  return describePlan(look.ports, { ...seen, ground: { ...seen.ground, cluster: reading } });
+}
+
+const nothing = (rack: string, at: Date): Explanation => ({
+  rack,
+  cluster: null,
+  at: at.toISOString(),
+  outcome: null,
+  reason: null,
+  generation: null,
+  plan: null,
+  asked: null,
+  reach: null,
+  routesOnceMore: [],
+  workloads: null,
+  evidence: null,
+  nodes: null,
+  singleReplicas: null,
+  headroom: null,
+  policy: null,
+  account: null,
+  approval: null,
+  risks: [],
+  wayBack: null,
+  unknowns: [],
+});

@@ -1,0 +1,41 @@
+/** What is likely to happen to each node, beyond what a plan is sure of. Pure. */
+import type { Policy } from './desired.ts';
+import type { Plan } from './journal.ts';
+
+/**
+ * Whether a node's instance is modified live. `at once`: by strategy immediate. `probable`: something keeps Karpenter
+ * from it that does not end by itself. `if its Builds still run`: at the deadline; how long a Build runs nobody knows.
+ */
+export type LiveModification = 'at once' | 'probable' | 'if its Builds still run' | 'no';
+
+export interface NodeOutlook {
+  node: string;
+  fate: Plan['nodes'][number]['fate'];
+  /** The Builds that it is kept for. */
+  builds: string[];
+  /** Who has to let go of it first; null where nothing is known to. */
+  blockedBy: string | null;
+  live: LiveModification;
+}
+
+export const outlooks = (
+  { nodes, blockers }: Pick<Plan, 'nodes' | 'blockers'>,
+  policy: Pick<Policy, 'strategy' | 'stragglers'>,
+): NodeOutlook[] =>
+  nodes.map((planned) => {
+    const blockedBy = blockers.find(({ node }) => node === planned.node)?.why ?? null;
+    const { node, fate, builds } = planned;
+    return { node, fate, builds, blockedBy, live: liveOf(planned, blockedBy, policy) };
+  });
+
+function liveOf(
+  { verdict, builds, fate }: Plan['nodes'][number],
+  blockedBy: string | null,
+  { strategy, stragglers }: Pick<Policy, 'strategy' | 'stragglers'>,
+): LiveModification {
+  if (verdict !== 'wrong' || fate === 'untouched') return 'no';
+  if (strategy === 'immediate') return 'at once';
+  if (stragglers !== 'modify') return 'no';
+  if (blockedBy !== null) return 'probable';
+  return builds.length > 0 ? 'if its Builds still run' : 'no';
+}
