@@ -18,3 +18,5 @@ for (const name of ['AWS_PROFILE', 'AWS_SESSION_TOKEN']) Reflect.deleteProperty(
 // Clients and Powertools read the environment as they are loaded.
 const { stayUp } = await import('./cluster/stay-up.ts');
 await stayUp();
+// A rollout that runs would go on and keep this process: its waits are timers here.
+process.exit();

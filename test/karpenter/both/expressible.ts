@@ -84,9 +84,11 @@ function problem({ path, key, value }: Leaf): string[] {
       `${path}: is ${JSON.stringify(value)}; on the real Karpenter it can only be ${JSON.stringify(one.value)}: ${one.why}`,
     ];
   }
-  return patterns.some((pattern) => pattern.test(key))
-    ? []
-    : [`${path}: cannot be played on the real Karpenter`];
+  // An empty mapping or list is said as well; what could stand in it decides.
+  const isPlayed =
+    patterns.some((pattern) => pattern.test(key)) ||
+    (isEmpty(value) && played.some((other) => other.startsWith(key)));
+  return isPlayed ? [] : [`${path}: cannot be played on the real Karpenter`];
 }
 
 const patterns = played.map((key) => {
@@ -97,7 +99,11 @@ const patterns = played.map((key) => {
   return new RegExp(`^${source}$`);
 });
 
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
 function leavesOf(value: unknown, path: string, key: string): Leaf[] {
+  if (isEmpty(value)) return [{ path, key, value }];
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => leavesOf(item, `${path}[${String(index)}]`, `${key}[]`));
   }
