@@ -2,7 +2,7 @@
 import { contention } from './contend.ts';
 import { TransientError } from './errors.ts';
 import { readNodes } from './fleet.ts';
-import { sharedNow } from './ground.ts';
+import { sharedNow, type Ground } from './ground.ts';
 import { PROTECT } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep, type Kept } from './keep.ts';
@@ -15,7 +15,7 @@ import type { Options, RolloutRecord } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
 import { conclude, READY_LOOK_SECONDS, type Concluding, type Rolling } from './state.ts';
 import { takeTurn } from './turn.ts';
-import { isExternal, leftToWriter, noticed } from './writer.ts';
+import { awaitedOf, isAwaited, isExternal, leftToWriter, noticed } from './writer.ts';
 
 export type PatchPorts = RunPorts & Pick<Ports, 'reports'>;
 
@@ -140,6 +140,8 @@ async function leaveClass(ports: PatchPorts, { state, ground, record }: Running)
   const { awaitedSince: _, ...rest } = state;
   const remembered = noticed(record, state.target, ground.nodeClass, ports.clock.now().toISOString());
   await writeRecord(ports, state.rack, record, remembered);
+  if (remembered.awaitedSince !== record.awaitedSince && isAwaited(state, ground.nodeClass))
+    await tellWaiting(state, ground);
   const { patchedAt, lastPatchAt, awaitedSince } = remembered;
   return {
     ...rest,
@@ -150,6 +152,15 @@ async function leaveClass(ports: PatchPorts, { state, ground, record }: Running)
     ...(awaitedSince !== undefined && { awaitedSince }),
   };
 }
+
+/** Whoever renders the class sees there that it is waited for. */
+const tellWaiting = ({ execution, target }: Rolling, { cluster, nodeClass }: Ground): Promise<void> =>
+  cluster.emit({
+    type: 'Normal',
+    reason: 'ImdsRolloutWaiting',
+    message: `${execution}: ${awaitedOf(target, nodeClass)}`,
+    regarding: { kind: 'EC2NodeClass', name: nodeClass.metadata.name, uid: nodeClass.metadata.uid },
+  });
 
 async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
   const { state, ground, record } = running;

@@ -31,6 +31,7 @@ const values: Record<string, fc.Arbitrary<unknown>> = {
   imds_rollout_deadline: fc.oneof({ arbitrary: minutes(1, 40), weight: 8 }, fc.constant('30s')),
   imds_rollout_stragglers: mostly('modify', 'wait', 'fail'),
   imds_rollout_drain_timeout: fc.oneof(minutes(0, 60), fc.constant('0')),
+  imds_rollout_class_writer: mostly('service', 'external'),
   imds_rollout_approval: mostly('never', 'loosening', 'always'),
 };
 const imdsKeys = Object.keys(values).filter((key) => key.includes('imds_http') || key.includes('build_imds'));

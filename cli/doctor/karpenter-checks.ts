@@ -44,7 +44,7 @@ export const karpenterChecks = ({ ground, others, objects, now }: Seen): Promise
         ? ok('nobody else writes them')
         : unknown(
             `also written by ${owners.map(([manager, fields]) => `${manager} (${fields.join(', ')})`).join(', ')}`,
-            'Have it render what the parameters ask for, or leave these two fields out: its next apply may put another value back, which cannot be seen from here',
+            'Have it render what the parameters ask for, or leave these two fields out: its next apply may put another value back, which cannot be seen from here (docs/coexistence.md)',
           );
     }),
     check('Builds elsewhere', () => elsewhereFinding(ground, now)),

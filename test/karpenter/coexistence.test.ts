@@ -141,6 +141,13 @@ describe('where the service writes the class', () => {
   });
 });
 
+it('an option that a server-side apply stops to render before the service wrote it falls to its default', async () => {
+  const { rack, owner } = await given(terraform, {});
+  await using _rack = rack;
+  expect(await owner.apply({})).toBe('changed');
+  expect(await rack.options()).toEqual({ httpTokens: 'required', httpPutResponseHopLimit: 1 });
+});
+
 describe('where the class is left to its own writer', () => {
   const external = { [TOKENS]: 'required', imds_rollout_class_writer: 'external' };
 
@@ -180,7 +187,8 @@ describe('where the class is left to its own writer', () => {
     expect(ended.reason).toContain(`its writer (field manager ${owner.manager}) has to render it`);
     expect(applied).toEqual(['unchanged', 'unchanged', 'unchanged']);
     expect(rack.notices().map(({ type }) => type)).toEqual(['IMDS Rollout Failed']);
-    expect(await rack.events()).toMatchObject([{ reason: 'ImdsRolloutFailed' }]);
+    const told = (await rack.events()).map(({ reason }) => reason).sort();
+    expect(told).toEqual(['ImdsRolloutFailed', 'ImdsRolloutWaiting']);
     for (let round = 0; round < 3; round += 1) {
       expect(await owner.apply(BEFORE)).toBe('unchanged');
       await rack.visit();
@@ -197,6 +205,19 @@ describe('where the class is left to its own writer', () => {
     expect(await rack.roll()).toMatchObject({ outcome: 'Succeeded' });
     expect(rack.writes.nodeClass).toBe(0);
   });
+});
+
+it('a class that changes hands still names the service: one apply by force, and nobody is met any more', async () => {
+  const { rack, owner } = await given(terraform, { [TOKENS]: 'required' });
+  await using _rack = rack;
+  expect(await rack.roll()).toMatchObject({ outcome: 'Succeeded' });
+  rack.set('imds_rollout_class_writer', 'external');
+  expect(await owner.apply(ASKED)).toBe('unchanged');
+  expect(await owner.apply(BEFORE)).toEqual({ refused: expect.stringContaining('imds-rollout') as string });
+  expect(await serverSide(rack.api, 'build', 'Terraform', true).apply(BEFORE)).toBe('changed');
+  expect(await owner.apply(ASKED)).toBe('changed');
+  expect(await rack.roll()).toMatchObject({ outcome: 'NothingToDo' });
+  expect(rack.writes.nodeClass).toBe(1);
 });
 
 describe('a rack whose class Terraform renders from its parameters', () => {
