@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command imds-rollout: parses, calls, prints. */
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { z } from 'zod';
 import { ScenarioError } from '../simulator/scenario/load.ts';
 import { explain } from './account/explain.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -26,7 +28,12 @@ Examples:
 
 Ends with 0 when done, with 1 on an error, with 2 when plan finds changes or simulate is not as expected.`;
 
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')));
+
 const program = new Command('imds-rollout')
+  .version(version)
   .description(
     'Rolls instance-metadata (IMDS) options out to the build nodes of Karpenter clusters without losing a running Build.',
   )

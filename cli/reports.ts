@@ -1,6 +1,6 @@
 /** Reports of rollouts: read from the bucket, written to a folder as JSON and as a page. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { reportHtml } from '../rollout/report-html.ts';
 import { reportSchema, type Report } from '../rollout/report.ts';
 import type { Reports } from '../rollout/ports.ts';
@@ -68,11 +68,18 @@ export function parseReport(key: string, body: string): Report {
 export function writeReport(folder: string, report: Report): string {
   const path = join(folder, report.execution);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     writeFileSync(`${path}.json`, `${JSON.stringify(report, null, 2)}\n`);
     writeFileSync(`${path}.html`, reportHtml(report));
   } catch (error) {
     throw new CommandFailure(`cannot write the report to ${folder}: ${fileTrouble(error)}`);
   }
   return `${path}.html`;
+}
+
+/** Level by level: Node's own way of doing it never ends where the file system takes no folders, as below /proc. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  mkdirSync(folder);
 }

@@ -58,13 +58,17 @@ function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
   );
 }
 
+/** Karpenter's words for a node that is annotated do-not-disrupt. */
+export const isOfAnnotation = (message: string): boolean =>
+  message.startsWith('Disruption is blocked through');
+
 function saidByKarpenter(node: BuildNode, events: readonly Event[], now: Date): string | undefined {
   const since = Math.max(now.getTime() - FRESH_MS, stateSince(node));
   const said = events
     .filter(({ reason }) => reason === 'DisruptionBlocked')
     .filter((event) => concerns(event, node))
     // That is our own hold, which is known better from the node.
-    .filter(({ message }) => !message.startsWith('Disruption is blocked through'))
+    .filter(({ message }) => !isOfAnnotation(message))
     .filter(({ lastTimestamp }) => new Date(lastTimestamp ?? 0).getTime() >= since)
     .sort((a, b) => (b.lastTimestamp ?? '').localeCompare(a.lastTimestamp ?? ''));
   return said[0] && `Karpenter, which says: ${said[0].message}`;

@@ -4,7 +4,7 @@ import { entriesOf, planSchema, type Entry } from './journal.ts';
 import type { EC2NodeClass } from './kubernetes.ts';
 import { classOptions } from './options.ts';
 import type { StoredParameter } from './ports.ts';
-import { IMDS_KEYS, isKey } from './parameters.ts';
+import { isKey } from './parameters.ts';
 import { buildFate, buildsOf, departuresOf, instanceFate, instancesOf } from './fates.ts';
 import { outcomes } from './record.ts';
 import { verdictOf } from './table.ts';
@@ -150,7 +150,7 @@ const askedOf = ({ parameters, users }: Evidence): Report['asked'] =>
 
 /** Whose author is worth asking Parameter Store for. */
 export const authoredKeys = (parameters: readonly StoredParameter[]): string[] =>
-  parameters.filter(({ key }) => (IMDS_KEYS as readonly string[]).includes(key)).map(({ key }) => key);
+  parameters.filter(({ key }) => isKey(key)).map(({ key }) => key);
 
 function classOf(
   plan: Report['plan'],

@@ -55,8 +55,18 @@ function onCredentials(errors: readonly Error[]): Advice | undefined {
       todo: 'Sign in again; --profile chooses others',
     };
   }
+  const region = errors.find(({ message }) => message.startsWith('Region not accepted'));
+  if (region !== undefined) {
+    return {
+      what: `the Region is none: ${oneLine(region.message)}`,
+      todo: 'Give one as AWS writes it, for example eu-central-1, with --region, AWS_REGION or the region of the profile',
+    };
+  }
   return errors.some(({ message }) => message === 'Region is missing')
-    ? { what: 'no Region is given', todo: 'Give --region, or set AWS_REGION or the region of the profile' }
+    ? {
+        what: 'no Region is given',
+        todo: 'Give --region, or set AWS_REGION or the region of the profile; without an account, `plan`, `status`, `params` and `report` answer from a scenario with --scenario FILE',
+      }
     : undefined;
 }
 

@@ -11,7 +11,7 @@ import type { Deployment } from '../deployment.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireRegistration } from '../rack/racks.ts';
 import { newestOf } from './newest.ts';
-import type { Scene, SceneNode } from '../view/scene.ts';
+import { unlessOurs, type Scene, type SceneNode } from '../view/scene.ts';
 
 type Asked = Pick<Deployment, 'ports' | 'progress' | 'stack' | 'region'>;
 
@@ -73,12 +73,13 @@ function sceneNode(node: BuildNode, said: ReadonlyMap<string, string>): SceneNod
     options: node.instance?.metadataOptions,
     cordoned: node.node !== undefined && isCordoned(node.node),
     protected: held !== undefined && isProtected(held),
+    held: node.hold !== undefined,
     drifted: node.drifted,
     ready:
       node.node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ===
       true,
     leaving: node.leaving,
-    blockedBy: said.get(node.name),
+    blockedBy: unlessOurs(said.get(node.name), node.hold),
     builds: node.builds,
   };
 }

@@ -61,6 +61,7 @@ function waitsFor(node: SceneNode): string {
   const replaced = node.drifted || (node.cordoned && !node.protected);
   if (node.builds.length > 0 && (replaced || node.cordoned)) return 'its Builds';
   if (!replaced) return '';
+  if (node.held && node.protected && node.blockedBy === undefined) return 'its hold to be lifted';
   return node.blockedBy === undefined ? 'Karpenter' : `Karpenter: ${node.blockedBy}`;
 }
 

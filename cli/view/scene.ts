@@ -1,5 +1,7 @@
 /** One moment of a run as people look at it: the workflow, each build node, what waits for what. */
 import type { MetadataOptions } from '../../rollout/ec2.ts';
+import { isOfAnnotation } from '../../rollout/blockers.ts';
+import { holdOn, type Hold } from '../../rollout/hold.ts';
 import type { Node } from '../../rollout/kubernetes.ts';
 import type { World } from '../../simulator/run/world.ts';
 
@@ -8,11 +10,13 @@ export interface SceneNode {
   options: MetadataOptions | undefined;
   cordoned: boolean;
   protected: boolean;
+  /** By this service. */
+  held: boolean;
   drifted: boolean;
   ready: boolean;
   leaving: boolean;
   builds: string[];
-  /** What Karpenter last said that it cannot take the node for; undefined where it said nothing. */
+  /** What Karpenter last said that it cannot take the node for, but for our own hold; undefined where it said nothing. */
   blockedBy: string | undefined;
 }
 
@@ -32,6 +36,12 @@ export interface Scene {
   /** Builds that have ended, by outcome; undefined where nobody counts them. */
   ended: Record<string, string> | undefined;
 }
+
+/** Of a node that we hold Karpenter says that its annotation keeps it: that is known better from the hold. */
+export const unlessOurs = (said: string | undefined, hold: Hold | undefined): string | undefined =>
+  hold !== undefined && hold.before.doNotDisrupt !== 'true' && said !== undefined && isOfAnnotation(said)
+    ? undefined
+    : said;
 
 export function sceneOf(world: World): Scene {
   const { cluster, clock, executions } = world;
@@ -70,13 +80,14 @@ export function sceneOf(world: World): Scene {
         options: instance?.metadataOptions && { ...instance.metadataOptions },
         cordoned: node.spec.unschedulable === true,
         protected: node.metadata.annotations?.['karpenter.sh/do-not-disrupt'] === 'true',
+        held: holdOn(node) !== undefined,
         drifted:
           claim?.status?.conditions?.some(({ type, status }) => type === 'Drifted' && status === 'True') ===
           true,
         ready:
           node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
         leaving: node.metadata.deletionTimestamp !== undefined,
-        blockedBy: said.get(node.metadata.name),
+        blockedBy: unlessOurs(said.get(node.metadata.name), holdOn(node)),
         builds: builds
           .filter((build) => build.node === node.metadata.name && build.outcome === 'running')
           .map(({ name }) => name),

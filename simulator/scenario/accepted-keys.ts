@@ -1,4 +1,4 @@
-/** Which keys a schema accepts at a path, so that a message about a wrong key can name them. */
+/** Which keys and words a schema accepts at a path, so that a message about a wrong one can name them. */
 import { z } from 'zod';
 import type { Path } from './check.ts';
 
@@ -6,6 +6,14 @@ import type { Path } from './check.ts';
 export function acceptedKeys(schema: z.ZodType, path: Path): string[] {
   const objects = schemasAt(unwrap(schema), path).filter((found) => found instanceof z.ZodObject);
   return objects.flatMap((object) => Object.keys(object.shape as Record<string, unknown>));
+}
+
+/** The words of the enumeration at the path; empty where anything else may stand there as well. */
+export function acceptedWords(schema: z.ZodType, path: Path): string[] {
+  const found = schemasAt(unwrap(schema), path);
+  return found.every((each) => each instanceof z.ZodEnum)
+    ? found.flatMap(({ options }) => options.map(String))
+    : [];
 }
 
 function schemasAt(schema: z.ZodType, path: Path): z.ZodType[] {

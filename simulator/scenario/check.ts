@@ -1,4 +1,5 @@
 /** What a well-formed scenario can still get wrong: things that cannot be, each with the path of its key. */
+import { isKey, parameters, POLICY_PREFIX } from '../../rollout/parameters.ts';
 import { formatDuration } from './duration.ts';
 import { availableCommands } from './names.ts';
 import { actionKeys, expandNodes } from './normalise.ts';
@@ -22,7 +23,27 @@ export function impossibilities(scenario: WrittenScenario): Problem[] {
     ...badNodes(scenario),
     ...badTimeline(scenario),
     ...badFaults(scenario),
+    ...nearMisses(scenario),
   ];
+}
+
+/**
+ * A rack has parameters that are not the service's, and a scenario may have them. One that is nearly a known one is a
+ * slip, which would be played as if nothing was set. A policy that is none is refused by the service itself.
+ */
+function nearMisses({ parameters: atStart, timeline }: WrittenScenario): Problem[] {
+  const known = Object.keys(parameters);
+  const written = [
+    ...Object.keys(atStart).map((key) => ({ key, path: ['parameters', key] as Path })),
+    ...timeline.flatMap(({ set = {}, unset = [] }, index) => [
+      ...Object.keys(set).map((key) => ({ key, path: ['timeline', index, 'set', key] as Path })),
+      ...unset.map((key, place) => ({ key, path: ['timeline', index, 'unset', place] as Path })),
+    ]),
+  ];
+  return written.flatMap(({ key, path }) => {
+    const near = isKey(key) || key.startsWith(POLICY_PREFIX) ? undefined : suggest(key, known);
+    return near === undefined ? [] : [{ path, what: `no parameter of this service; did you mean ${near}?` }];
+  });
 }
 
 const longest = 30 * 86_400_000;

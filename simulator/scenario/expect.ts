@@ -1,6 +1,6 @@
 /** What a scenario expects: any subset of the result, and how the two differ, in words. */
 import { resultSchema } from '../run/result.ts';
-import { acceptedKeys } from './accepted-keys.ts';
+import { acceptedKeys, acceptedWords } from './accepted-keys.ts';
 import type { Path, Problem } from './check.ts';
 import { suggest } from './suggest.ts';
 
@@ -13,7 +13,7 @@ export function expectationProblems(expect: Fields | undefined): Problem[] {
 
 function unknownKeys(expected: unknown, path: Path): Problem[] {
   if (Array.isArray(expected)) return expected.flatMap((item, index) => unknownKeys(item, [...path, index]));
-  if (!isFields(expected)) return [];
+  if (!isFields(expected)) return wrongWord(expected, path);
   const accepted = acceptedKeys(resultSchema, path);
   return Object.entries(expected).flatMap(([key, value]): Problem[] => {
     // Where nothing is listed, any key is one: names of classes, APIs, parameters.
@@ -23,6 +23,16 @@ function unknownKeys(expected: unknown, path: Path): Problem[] {
     const what = `the result has no such key${hint}; accepted: ${accepted.join(', ')}`;
     return [{ path: ['expect', ...path, key], what }];
   });
+}
+
+/** A word that the result never has there, as `succeeded` for an outcome. */
+function wrongWord(expected: unknown, path: Path): Problem[] {
+  const accepted = acceptedWords(resultSchema, path);
+  if (typeof expected !== 'string' || accepted.length === 0 || accepted.includes(expected)) return [];
+  const near = suggest(expected, accepted);
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  const what = `${JSON.stringify(expected)} is never there${hint}; accepted: ${accepted.join(', ')}`;
+  return [{ path: ['expect', ...path], what }];
 }
 
 /**

@@ -65,8 +65,16 @@ describe('AWS', () => {
   });
 
   it('no Region at all', async () => {
-    const [what] = await said(Promise.reject(new Error('Region is missing')));
+    const [what, todo] = await said(Promise.reject(new Error('Region is missing')));
+    expect(todo).toContain('--scenario FILE');
     expect(what).toBe('no Region is given');
+  });
+
+  it('a Region that is none', async () => {
+    const client = new CloudFormationClient({ region: 'eu west 1' });
+    const [what, todo] = await said(client.config.region());
+    expect(what).toMatch(/^the Region is none: .*"eu west 1"/);
+    expect(todo).toMatch(/--region/);
   });
 
   it('leaves what nobody foresaw as it is', () => {

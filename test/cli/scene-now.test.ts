@@ -17,6 +17,55 @@ const HELD = {
   'karpenter.sh/do-not-disrupt': 'true',
 };
 
+describe('what a node waits for', () => {
+  const karpenterSays = (message: string) => ({
+    items: [
+      {
+        metadata: { name: 'blocked', namespace: 'default' },
+        reason: 'DisruptionBlocked',
+        message,
+        involvedObject: { kind: 'Node', name: 'idle' },
+        lastTimestamp: NOW.toISOString(),
+      },
+    ],
+  });
+  const ANNOTATED = 'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation';
+  const cordoned = { spec: { unschedulable: true } };
+
+  it.each([
+    ['our hold, in the place of what Karpenter says of it', HELD, ANNOTATED, 'its hold to be lifted'],
+    ['what else Karpenter says', HELD, 'Pdb prevents pod evictions', 'Karpenter: Pdb prevents pod evictions'],
+    [
+      'an annotation that is not ours',
+      { 'karpenter.sh/do-not-disrupt': 'true' },
+      ANNOTATED,
+      `Karpenter: ${ANNOTATED}`,
+    ],
+  ])('is %s', async (_what, annotations, message, waits) => {
+    await using kube = await startKubeServer();
+    const hands = handsOn(kube.api);
+    await hands.addClass('build', { httpTokens: 'required', httpPutResponseHopLimit: 1 });
+    await hands.addPool('build', 'build');
+    await hands.addNode('idle', 'build', annotations);
+    for (const [path, body] of [
+      ['/api/v1/nodes/idle', { ...cordoned, status: { conditions: [{ type: 'Ready', status: 'True' }] } }],
+      [
+        '/apis/karpenter.sh/v1/nodeclaims/idle-claim/status',
+        { status: { conditions: [{ type: 'Drifted', status: 'True' }] } },
+      ],
+    ] as const) {
+      const contentType = 'application/merge-patch+json';
+      await kube.api({ verb: 'patch', resource: path, method: 'PATCH', path, contentType, body });
+    }
+    kube.instead.answer = ({ path }) =>
+      path === '/api/v1/events' ? { body: karpenterSays(message) } : undefined;
+    const account = newAccount();
+    account.registrations = [{ rack: 'demo', cluster: 'demo', nodePool: 'build' }];
+    const text = sceneText(await sceneNow(deploymentOf(account, kube.api), 'demo'), 'rack demo');
+    expect(/^idle .*$/m.exec(text)?.[0]).toMatch(new RegExp(`${waits}$`));
+  });
+});
+
 describe('the scene of an account', () => {
   it('has the class, each build node with its hold and Builds, and where the execution is', async () => {
     await using kube = await startKubeServer();

@@ -132,4 +132,14 @@ describe('simulate refuses', () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(message);
   });
+
+  it('says so where reports cannot be written, below /proc too', () => {
+    const { status, stderr } = command(['simulate', scenarioFile(small()), '--report', '/proc/imds-rollout']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^cannot write the report to \/proc\/imds-rollout\/small-fleet: /);
+  });
+});
+
+it('tells its version', () => {
+  expect(command(['--version'])).toEqual({ status: 0, stdout: '0.1.0\n', stderr: '' });
 });

@@ -125,6 +125,31 @@ describe('what is wrong with a scenario', () => {
     expect(problems('- 1')).toEqual(['x.yaml:1:1: a scenario is a mapping with at least name and runFor']);
   });
 
+  it('takes a parameter of the rack’s own, and refuses one that is nearly a known one', () => {
+    const of = (key: string): readonly string[] =>
+      problems(`name: x\nrunFor: 1h\nparameters: {${key}: any}\ntimeline: [{at: 1m, unset: [${key}]}]\n`);
+    expect(of('node_type')).toEqual([]);
+    expect(of('imds_rollout_windw')).toEqual([]);
+    expect(of('karpenter_build_imds_token')).toEqual([
+      'x.yaml:3:14: parameters.karpenter_build_imds_token: no parameter of this service; did you mean karpenter_build_imds_tokens?',
+      'x.yaml:4:29: timeline[0].unset[0]: no parameter of this service; did you mean karpenter_build_imds_tokens?',
+    ]);
+  });
+
+  it('refuses an expectation that no result has', () => {
+    const of = (expected: string): readonly string[] =>
+      problems(`name: x\nrunFor: 1h\nexpect: {${expected}}\n`);
+    expect(of('outcome: Succeeded')).toEqual([]);
+    expect(of('reason: succeeded')).toEqual([]);
+    expect(of('outcome: succeeded')).toEqual([
+      expect.stringMatching(
+        /^x\.yaml:3:10: expect\.outcome: "succeeded" is never there \(did you mean Succeeded\?\); accepted: /,
+      ),
+    ]);
+    expect(of('rollouts: [{outcome: failed}]')).toHaveLength(1);
+    expect(of('instances: [{endedBy: none}]')).toHaveLength(1);
+  });
+
   it('names every problem, in the order of the file', () => {
     expect(problems('runFor: 1x\nsed: 2\nnodes: [{pool: build, httpTokens: requierd}]')).toEqual([
       'x.yaml:1:1: name: is missing; accepted: a name',
