@@ -33,11 +33,7 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
     return conclude(state, 'NothingToDo', `already being rolled out by ${turn.holder}`);
   // Read again: until the turn was taken the record was somebody else's to write.
   const before = await ports.records.read(state.rack);
-  const record = remember(
-    { ...running, record: before },
-    ports.clock.now().toISOString(),
-    turn.kind === 'taken',
-  );
+  const record = remember({ ...running, record: before }, ports.clock.now().toISOString(), turn.takenOverAt);
   await writeRecord(ports, state.rack, before, record);
 
   const why = isExternal(state) ? 'its class may be written at any time' : 'before the class is patched';
@@ -71,9 +67,13 @@ const again = (state: Rolling): Rolling['next'] =>
   state.takingBack === undefined ? 'hold-and-patch' : 'take-back';
 
 /** What must be on record before anything is held: that holds may exist, for what, and what the class said before. */
-function remember({ state, ground, record }: Running, now: string, taken: boolean): RolloutRecord {
+function remember(
+  { state, ground, record }: Running,
+  now: string,
+  takenOverAt = record.takenOverAt,
+): RolloutRecord {
   const { uid } = ground.nodeClass.metadata;
-  const always = { classUid: uid, holdsMayExist: true, ...(taken && { takenOverAt: now }) };
+  const always = { classUid: uid, holdsMayExist: true, ...(takenOverAt !== undefined && { takenOverAt }) };
   if (state.takingBack !== undefined) {
     return { ...record, ...always, takingBack: record.takingBack ?? { since: now, why: state.takingBack } };
   }
@@ -93,7 +93,6 @@ function remember({ state, ground, record }: Running, now: string, taken: boolea
   return {
     schemaVersion: 1,
     ...always,
-    ...(!taken && record.takenOverAt !== undefined && { takenOverAt: record.takenOverAt }),
     ...(record.last && { last: record.last }),
     ...(record.reapplied && { reapplied: record.reapplied }),
     baseline,

@@ -220,6 +220,8 @@ export interface Lease {
     holderIdentity?: string;
     acquireTime?: string;
     renewTime?: string;
+    /** How long after acquireTime one who held it before may still write; absent where nobody did. */
+    leaseDurationSeconds?: number;
     /** Kubernetes' own count of changes of holder; a rollout uses it as the epoch. */
     leaseTransitions?: number;
   };

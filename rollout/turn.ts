@@ -63,9 +63,9 @@ const isNewer = (one: Contender, other: Contender): boolean =>
   one.startedAt === other.startedAt ? one.execution > other.execution : one.startedAt > other.startedAt;
 
 export type Turn =
-  | { kind: 'mine'; epoch: number }
+  | { kind: 'mine'; epoch: number; takenOverAt?: string }
   /** It was somebody's, whose Lambdas may write until their time-out. */
-  | { kind: 'taken'; epoch: number }
+  | { kind: 'taken'; epoch: number; takenOverAt: string }
   | { kind: 'newer'; holder: string }
   | { kind: 'same'; holder: string };
 
@@ -81,17 +81,33 @@ export async function takeTurn(
 ): Promise<Turn> {
   const lease = await readLease(cluster, nodeClass);
   const holder = holderOf(lease);
-  if (holder?.execution === me.execution) return { kind: 'mine', epoch: holder.epoch };
+  if (holder?.execution === me.execution) return { kind: 'mine', epoch: holder.epoch, ...takenOver(lease) };
   if (holder !== undefined && isNewer(holder, me)) return { kind: 'newer', holder: holder.execution };
   const runs =
     holder !== undefined && (await ports.workflow.describe(holder.execution))?.status === 'RUNNING';
   if (runs && holder.generation === me.generation) return { kind: 'same', holder: holder.execution };
-  const epoch = await passLease(cluster, lease, ports.clock.now(), me);
-  return { kind: holder === undefined ? 'mine' : 'taken', epoch };
+  const now = ports.clock.now();
+  const epoch = await passLease(cluster, lease, now, { ...me, byForce: holder !== undefined });
+  return holder === undefined
+    ? { kind: 'mine', epoch }
+    : { kind: 'taken', epoch, takenOverAt: now.toISOString() };
+}
+
+/** Said by the Lease too: a step may die between taking it and writing the record. */
+function takenOver({ spec }: Lease): { takenOverAt?: string } {
+  const { acquireTime, leaseDurationSeconds } = spec;
+  return leaseDurationSeconds === undefined || acquireTime === undefined
+    ? {}
+    : { takenOverAt: new Date(acquireTime).toISOString() };
 }
 
 /** Gives the Lease to somebody or nobody, and raises its epoch: whoever held it sees so before its next write. */
-export async function passLease(cluster: Cluster, lease: Lease, now: Date, to?: Contender): Promise<number> {
+export async function passLease(
+  cluster: Cluster,
+  lease: Lease,
+  now: Date,
+  to?: Contender & { byForce: boolean },
+): Promise<number> {
   const epoch = (lease.spec.leaseTransitions ?? 0) + 1;
   const microTime = now.toISOString().replace('Z', '000Z');
   await cluster.patch('Lease', lease.metadata.name, {
@@ -106,6 +122,7 @@ export async function passLease(cluster: Cluster, lease: Lease, now: Date, to?: 
       holderIdentity: to?.execution ?? null,
       acquireTime: to === undefined ? null : microTime,
       renewTime: to === undefined ? null : microTime,
+      leaseDurationSeconds: to?.byForce === true ? LONGEST_FUNCTION_MS / 1000 : null,
       leaseTransitions: epoch,
     },
   });

@@ -30,6 +30,23 @@ describe('holding and patching', () => {
       },
     ));
 
+  it('waits for whoever had the turn also where it died between taking it and writing that down', () =>
+    onRack(
+      `${RACK}faults: [{ api: "ssm:PutParameter", error: ThrottlingException, from: 1m, for: 1m }]\n`,
+      async (rack) => {
+        const { ports } = rack.world.account;
+        const planned = await plan(rack);
+        await rack.task('hold-and-patch', planned, 'demo-0');
+        await rack.pass(61);
+        const takenAt = ports.clock.now().getTime();
+        await expect(rack.task('hold-and-patch', planned)).rejects.toThrow(/Throttling/);
+        await rack.pass(65);
+        await rack.task('hold-and-patch', planned);
+        const { takenOverAt } = await ports.records.read('demo');
+        expect(Math.abs(Date.parse(takenOverAt ?? '') - takenAt)).toBeLessThan(2_000);
+      },
+    ));
+
   it('counts how far Karpenter is from the last patch, and the deadline from the first', () =>
     onRack(RACK, async (rack) => {
       const { account, cluster } = rack.world;

@@ -100,6 +100,17 @@ describe('taking the turn', () => {
     expect(epoch(fake)).toBe(kind === 'taken' ? 2 : 1);
   });
 
+  it('knows at every later call too that it was somebody’s, and since when', async () => {
+    const fake = fakeLease();
+    await take(fake, OLD);
+    expect(await take(fake, OLD)).not.toHaveProperty('takenOverAt');
+    const takenOverAt = instant(100);
+    expect(await take(fake, NEW, executed(OLD, 'ABORTED'))).toEqual({ kind: 'taken', epoch: 2, takenOverAt });
+    expect(await take(fake, NEW)).toEqual({ kind: 'mine', epoch: 2, takenOverAt });
+    await endTurn(fake.cluster, 'build', NEW.execution, at(200));
+    expect(await take(fake, OLD)).not.toHaveProperty('takenOverAt');
+  });
+
   it('is decided again where somebody was faster', async () => {
     const fake = fakeLease();
     fake.onPatch = () => take(fake, NEW);
