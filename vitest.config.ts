@@ -5,7 +5,7 @@ export default defineConfig({
     pool: 'forks',
     include: ['test/**/*.test.ts'],
     // They need more than Node or more time, and have commands of their own.
-    exclude: ['test/aws/**', 'test/karpenter/**', 'test/package/**'],
+    exclude: ['test/aws/**', 'test/deployed/**', 'test/karpenter/**', 'test/package/**'],
     // .ci/run counts from the JSON.
     reporters: ['default', ['json', { outputFile: 'out/vitest.json' }]],
     coverage: {

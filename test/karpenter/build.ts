@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { installMoto } from '../aws/install-moto.ts';
+import { installMoto } from '../aws/python.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const source = at('controlplane');

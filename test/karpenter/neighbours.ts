@@ -1,5 +1,5 @@
 /**
- * What of AWS moto does not have or has otherwise: EC2's instances (ec2.ts), where the cluster is (EKS), who calls it
+ * What of AWS moto does not have or has otherwise: EC2's instances (ec2.ts), EKS (eks.ts), who calls the cluster
  * (the review of tokens, as EKS has it done), and a price list, without which Karpenter does not start.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -7,17 +7,12 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import type { Authority } from '../adapters/authority.ts';
 import { Ec2Error, errorXml, type Ec2 } from './ec2.ts';
+import { createEks, type Eks, type Whereabouts } from './eks.ts';
 
 interface Answer {
   status?: number;
   type: string;
   body: string;
-}
-
-/** Where EKS says that a cluster is. */
-export interface Whereabouts {
-  endpoint: string;
-  certificateAuthority: string;
 }
 
 interface Cluster extends Whereabouts {
@@ -53,10 +48,23 @@ const prices = { 'm5.large': '0.096', 'c5.large': '0.085', 'm5.xlarge': '0.192' 
 export const SMALL: (keyof typeof prices)[] = ['m5.large', 'c5.large'];
 export const LARGE = 'm5.xlarge' satisfies keyof typeof prices;
 
-export async function startNeighbours(authority: Authority, clusterName: string): Promise<Neighbours> {
+/** Whom the API server takes for who calls. */
+interface Identity {
+  username: string;
+  groups: readonly string[];
+}
+
+/** Tells by the token who calls; undefined is nobody who may. */
+export type Identify = (token: string, eks: Eks) => Promise<Identity | undefined>;
+
+export async function startNeighbours(
+  authority: Authority,
+  clusterName: string,
+  identify: Identify = byForm,
+): Promise<Neighbours> {
   let known: Cluster | undefined;
   let stepFunctions: StepFunctionsApi | undefined;
-  const clusters = new Map<string, Whereabouts>();
+  const eks = createEks();
 
   const amazon = async (request: IncomingMessage): Promise<Answer> => {
     const body = await textOf(request);
@@ -68,7 +76,10 @@ export async function startNeighbours(authority: Authority, clusterName: string)
       return answerJson(stepFunctions(action, JSON.parse(body) as Record<string, unknown>));
     }
     if (known === undefined) return { status: 503, type: 'text/plain', body: 'there is no cluster yet' };
-    if (request.method === 'GET') return eks(request.url ?? '');
+    if (request.url?.startsWith('/clusters/') === true) {
+      const answer = eks.answer(request.method ?? '', request.url, body);
+      return { status: answer.status, type: JSON_TYPE, body: JSON.stringify(answer.body) };
+    }
     try {
       return { type: 'text/xml', body: await known.ec2.answer(new URLSearchParams(body)) };
     } catch (error) {
@@ -77,30 +88,10 @@ export async function startNeighbours(authority: Authority, clusterName: string)
     }
   };
 
-  const eks = (path: string): Answer => {
-    const name = path.replace('/clusters/', '');
-    const found = clusters.get(name);
-    if (found === undefined) {
-      const message = `No cluster found for name: ${name}.`;
-      const body = JSON.stringify({ __type: 'ResourceNotFoundException', message });
-      return { status: 404, type: JSON_TYPE, body };
-    }
-    const { endpoint, certificateAuthority } = found;
-    const cluster = {
-      name,
-      status: 'ACTIVE',
-      endpoint,
-      certificateAuthority: { data: certificateAuthority },
-    };
-    return { type: JSON_TYPE, body: JSON.stringify({ cluster }) };
-  };
-
   const review = async (request: IncomingMessage): Promise<Answer> => {
     const asked = JSON.parse(await textOf(request)) as { apiVersion: string; spec: { token: string } };
-    const authenticated = isToken(asked.spec.token);
-    const status = authenticated
-      ? { authenticated, user: { username: 'imds-rollout', groups: ['imds-rollout:write'] } }
-      : { authenticated };
+    const user = await identify(asked.spec.token, eks);
+    const status = user === undefined ? { authenticated: false } : { authenticated: true, user };
     const body = JSON.stringify({ apiVersion: asked.apiVersion, kind: 'TokenReview', status });
     return { type: 'application/json', body };
   };
@@ -113,10 +104,10 @@ export async function startNeighbours(authority: Authority, clusterName: string)
     tokenReviews: `https://127.0.0.1:${reviewPort}`,
     introduce(cluster) {
       known = cluster;
-      clusters.set(clusterName, cluster);
+      eks.place(clusterName, cluster);
     },
     claim(name, whereabouts) {
-      clusters.set(name, whereabouts);
+      eks.place(name, whereabouts);
     },
     serveStepFunctions(answer) {
       stepFunctions = answer;
@@ -140,21 +131,26 @@ async function answerJson(answer: Promise<object>): Promise<Answer> {
   }
 }
 
-/**
- * As EKS's authenticator looks at it before it asks STS: a presigned call that names its cluster in a signed header.
- * Whose access key signed it is who calls; there is an access entry for one.
- */
-function isToken(token: string): boolean {
+/** The presigned call that a token is, where it has the form of one. */
+export function presignedCall(token: string): URL | undefined {
   const [, encoded] = /^k8s-aws-v1\.([\w-]+)$/.exec(token) ?? [];
-  if (encoded === undefined) return false;
-  const { hostname, searchParams } = new URL(Buffer.from(encoded, 'base64url').toString('utf8'));
-  return (
-    hostname.startsWith('sts.') &&
-    searchParams.get('Action') === 'GetCallerIdentity' &&
-    (searchParams.get('X-Amz-Credential') ?? '').startsWith(`${KNOWN_KEY}/`) &&
-    (searchParams.get('X-Amz-SignedHeaders') ?? '').split(';').includes('x-k8s-aws-id')
-  );
+  if (encoded === undefined) return undefined;
+  return URL.parse(Buffer.from(encoded, 'base64url').toString('utf8')) ?? undefined;
 }
+
+/**
+ * As EKS's authenticator looks at a token before it asks STS: a presigned call that names its cluster in a signed
+ * header. Whose access key signed it is who calls; there is an access entry for one.
+ */
+const byForm: Identify = async (token) => {
+  const call = presignedCall(token);
+  const isKnown =
+    call?.hostname.startsWith('sts.') === true &&
+    call.searchParams.get('Action') === 'GetCallerIdentity' &&
+    (call.searchParams.get('X-Amz-Credential') ?? '').startsWith(`${KNOWN_KEY}/`) &&
+    (call.searchParams.get('X-Amz-SignedHeaders') ?? '').split(';').includes('x-k8s-aws-id');
+  return isKnown ? { username: 'imds-rollout', groups: ['imds-rollout:write'] } : undefined;
+};
 
 function priceList(): unknown {
   const PriceList = Object.entries(prices).map(([instanceType, USD]) =>

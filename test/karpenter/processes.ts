@@ -11,6 +11,8 @@ export interface Part {
   said(): string;
   /** Ends it and waits until it has. Done at once where it has ended already. */
   end(): Promise<void>;
+  /** How it ended by itself or was ended, once it has; null where it could not be started or was killed. */
+  status: Promise<number | null>;
 }
 
 export interface Program {
@@ -18,6 +20,7 @@ export interface Program {
   command: string;
   args: string[];
   env?: Record<string, string>;
+  cwd?: string;
   /** Whether it ends by itself when its standard input does; a keeper does it for one that does not. */
   watchesInput?: boolean;
 }
@@ -41,13 +44,14 @@ const KEEPER = [
 /** Enough to see why it ended, and what a controller did lately. */
 const KEPT = 2_000_000;
 
-export function start({ name, command, args, env, watchesInput = false }: Program): Part {
+export function start({ name, command, args, env, cwd, watchesInput = false }: Program): Part {
   const [program, ...rest] = watchesInput
     ? [command, ...args]
     : ['sh', '-c', KEEPER, 'keeper', command, ...args];
   const child = spawn(program, rest, {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(env !== undefined && { env: { ...process.env, ...env } }),
+    ...(cwd !== undefined && { cwd }),
   });
   let said = '';
   let over = false;
@@ -56,15 +60,15 @@ export function start({ name, command, args, env, watchesInput = false }: Progra
   };
   child.stdout.setEncoding('utf8').on('data', hear);
   child.stderr.setEncoding('utf8').on('data', hear);
-  const closed = new Promise<void>((resolve) => {
+  const closed = new Promise<number | null>((resolve) => {
     child.on('error', (error) => {
       hear(error.message);
       over = true;
-      resolve();
+      resolve(null);
     });
-    child.on('close', () => {
+    child.on('close', (status) => {
       over = true;
-      resolve();
+      resolve(status);
     });
   });
   return {
@@ -75,7 +79,16 @@ export function start({ name, command, args, env, watchesInput = false }: Progra
       child.stdin.end();
       await closed;
     },
+    status: closed,
   };
+}
+
+/** Runs a program to its end; what it said. Throws where it ends with anything but 0. */
+export async function run(program: Program): Promise<string> {
+  const part = start(program);
+  const status = await part.status;
+  if (status !== 0) throw new Error(`${program.name} ended with ${status ?? 'a signal'}: ${part.said()}`);
+  return part.said();
 }
 
 const PATIENCE_MS = 120_000;

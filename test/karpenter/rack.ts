@@ -4,9 +4,8 @@ import type { EC2NodeClass } from '../../rollout/kubernetes.ts';
 import { DO_NOT_DISRUPT } from '../../rollout/naming.ts';
 import type { ExecutionRecord } from '../../simulator/account/execution.ts';
 import { DISCOVERY } from './account.ts';
+import { buildsOf, type Builds } from './builds.ts';
 import { watch } from './history.ts';
-import { RUNS_FOR, type Fate } from './kubelet.ts';
-import type { Machine } from './machines.ts';
 import {
   discoveredBy,
   disruptionOf,
@@ -20,14 +19,11 @@ import type { RunningProduct } from './product.ts';
 import { CLUSTER, type World } from './world.ts';
 import { writeClass, type Writer } from './writers.ts';
 
-export interface Rack {
+export interface Rack extends Builds {
   name: string;
   product: RunningProduct;
   /** What changed at its machines, second by second, for the message of a test that fails. */
   history: readonly string[];
-  startBuild(name: string, options?: BuildOptions): Promise<void>;
-  /** The Build ends in so many seconds. */
-  endBuild(name: string, inSeconds: number): Promise<void>;
   /** A pod of a ReplicaSet, which is no Build, and which a PodDisruptionBudget or its annotation keeps where it is. */
   serve(service: string, keptBy?: 'budget' | 'annotation'): Promise<void>;
   /** How many nodes of the pool may be disrupted at a time, from now on. */
@@ -37,9 +33,6 @@ export interface Rack {
   /** The class selects no security group until it is mended. */
   breakClass(): Promise<void>;
   mendClass(): Promise<void>;
-  /** Once the Build runs. */
-  running(name: string): Promise<Fate>;
-  fate(name: string): Fate | undefined;
   set(parameters: Record<string, string>): Promise<void>;
   unset(...keys: string[]): Promise<void>;
   /** The rack's executions, oldest first. */
@@ -47,20 +40,10 @@ export interface Rack {
   /** Waits for the end of its newest execution. */
   concluded(seconds: number): Promise<ExecutionRecord>;
   nodeClass(): Promise<EC2NodeClass>;
-  machines(): Promise<Machine[]>;
-  machineOf(build: string): Promise<Machine | undefined>;
   stopWatching(): void;
 }
 
 const MERGE_PATCH = 'application/merge-patch+json';
-const PODS = '/api/v1/namespaces/default/pods';
-
-export interface BuildOptions {
-  /** Seconds; without, it does not end. */
-  runsFor?: number;
-  cpu?: string;
-  annotations?: Record<string, string>;
-}
 
 export interface RackOptions {
   metadataOptions?: MetadataOptions;
@@ -130,27 +113,17 @@ export async function createRack(world: World, name: string, options: RackOption
     executions,
     fates: () => [...kubelet.fates].filter(([pod]) => pod.startsWith(`${name}-`)),
   });
-  const machines = async (): Promise<Machine[]> => (await world.machines()).get(name) ?? [];
 
   return {
+    ...buildsOf(world, name),
     name,
     product,
     history: history.lines,
     nodeClass,
-    machines,
     executions,
     write,
     stopWatching() {
       history.stop();
-    },
-    async startBuild(build, { runsFor, cpu, annotations = {} } = {}) {
-      await create(PODS, {
-        metadata: {
-          name: full(build),
-          annotations: { ...annotations, ...(runsFor !== undefined && { [RUNS_FOR]: String(runsFor) }) },
-        },
-        spec: { ...podSpec(name, cpu), restartPolicy: 'Never' },
-      });
     },
     async serve(service, keptBy = 'budget') {
       const labels = { service: full(service) };
@@ -182,18 +155,6 @@ export async function createRack(world: World, name: string, options: RackOption
       await selectSecurityGroups(DISCOVERY);
       await ready('True');
     },
-    async endBuild(build, inSeconds) {
-      await patch(`${PODS}/${full(build)}`, {
-        metadata: { annotations: { [RUNS_FOR]: String(inSeconds) } },
-      });
-    },
-    fate: (build) => kubelet.fates.get(full(build)),
-    async running(build) {
-      await world.until(`Build ${full(build)} runs`, () => kubelet.fates.has(full(build)), 180);
-      const fate = kubelet.fates.get(full(build));
-      if (fate === undefined) throw new Error(`Build ${full(build)} is forgotten`);
-      return fate;
-    },
     async set(parameters) {
       // The first wait is shorter here than a slow machine may need to write all of them: events come after them.
       for (const [key, value] of Object.entries(parameters)) await put(parameter(key), value);
@@ -215,10 +176,6 @@ export async function createRack(world: World, name: string, options: RackOption
       const last = executions().at(-1);
       if (last === undefined) throw new Error(`${name} has no execution`);
       return last;
-    },
-    async machineOf(build) {
-      const node = kubelet.fates.get(full(build))?.node;
-      return (await machines()).find((machine) => machine.node === node);
     },
   };
 }

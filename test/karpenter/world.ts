@@ -12,14 +12,17 @@ import { define } from './definitions.ts';
 import { createEc2, type Ec2 } from './ec2.ts';
 import { startKubelet, type Kubelet } from './kubelet.ts';
 import { readMachines, shared, type Machines } from './machines.ts';
-import { startNeighbours, type Neighbours } from './neighbours.ts';
+import { startNeighbours, type Identify, type Neighbours } from './neighbours.ts';
 import { freePort, start, until, type Part } from './processes.ts';
 import { startProduct, type RunningProduct } from './product.ts';
 
 export const CLUSTER = 'it';
-const REGION = 'eu-west-1';
+export const REGION = 'eu-west-1';
 
-export interface World extends AsyncDisposable {
+/** Waits for it, and says what it waited for where it does not come. */
+type Until = (what: string, isSo: () => boolean | Promise<boolean>, seconds?: number) => Promise<void>;
+
+export interface Parts extends AsyncDisposable {
   account: Account;
   /** As the administrator. */
   api: ApiClient;
@@ -31,9 +34,7 @@ export interface World extends AsyncDisposable {
   /** As they were within the last second. */
   lately(): Promise<Machines>;
   kubelet: Kubelet;
-  product: RunningProduct;
-  /** Waits for it, and says what it waited for where it does not come. */
-  until(what: string, isSo: () => boolean | Promise<boolean>, seconds?: number): Promise<void>;
+  until: Until;
   /** kube-apiserver is ended; it comes back, with all that it stored, with `startApiServer`. */
   stopApiServer(): Promise<void>;
   startApiServer(): Promise<void>;
@@ -42,17 +43,39 @@ export interface World extends AsyncDisposable {
   startKarpenter(): Promise<void>;
   /** What Karpenter has logged lately. */
   karpenterSaid(): string;
+  /** The programs that are to run now. */
+  running(): readonly Part[];
+}
+
+export interface World extends Parts {
+  product: RunningProduct;
 }
 
 /** `racks` are those that will be registered: each has a pool and a class of its own name. */
 export async function startWorld(racks: readonly string[]): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const parts = stack.use(await startParts());
+  await registerIn(parts.api, racks);
+  // The product's clients are built from it, as in a Lambda.
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: parts.account.endpoint,
+    AWS_ENDPOINT_URL_EC2: parts.neighbours.endpoint,
+    AWS_ENDPOINT_URL_EKS: parts.neighbours.endpoint,
+  });
+  const product = await startProduct();
+  const kept = stack.move();
+  return { ...parts, product, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** All but the product. */
+export async function startParts(identify?: Identify): Promise<Parts> {
   const { CONTROL_PLANE: binary, KARPENTER: program, KARPENTER_CRDS: crds, MOTO: moto } = process.env;
   if (binary === undefined || program === undefined || crds === undefined || moto === undefined) {
-    throw new Error('start this with `npm run test:karpenter`');
+    throw new Error('start this with `npm run test:karpenter` or `npm run test:aws`');
   }
   await using stack = new AsyncDisposableStack();
   const authority = await createAuthority('kubernetes');
-  const neighbours = stack.use(await startNeighbours(authority, CLUSTER));
+  const neighbours = stack.use(await startNeighbours(authority, CLUSTER, identify));
   const [account, plane] = await Promise.all([
     startAccount(moto, REGION),
     startControlPlane({ binary, authority, tokenReviews: neighbours.tokenReviews, controllers: true }),
@@ -61,15 +84,8 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
   stack.defer(() => account.part.end());
   await define(plane, crds);
   const api = clientOf(plane, 'admin');
-  await registerIn(api, racks);
   const ec2 = createEc2(api);
   neighbours.introduce({ ...plane, ec2 });
-  // The product's clients are built from it, as in a Lambda.
-  Object.assign(process.env, {
-    AWS_ENDPOINT_URL: account.endpoint,
-    AWS_ENDPOINT_URL_EC2: neighbours.endpoint,
-    AWS_ENDPOINT_URL_EKS: neighbours.endpoint,
-  });
 
   const begin = async (): Promise<Part> => startKarpenter(program, plane, account, neighbours.endpoint);
   let karpenter = await begin();
@@ -77,9 +93,9 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
   let away = false;
   stack.defer(() => karpenter.end());
   const kubelet = stack.use(startKubelet(api));
-  const product = await startProduct();
   const cluster = createCluster(api, systemClock);
   const machines = (): Promise<Machines> => readMachines({ cluster, ec2 });
+  const running = (): Part[] => [...(away ? [] : [karpenter]), account.part, ...plane.parts()];
   const kept = stack.move();
   return {
     account,
@@ -91,16 +107,8 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
     machines,
     lately: shared(machines),
     kubelet,
-    product,
-    until: (what, isSo, seconds = 120) =>
-      until(
-        what,
-        [...(away ? [] : [karpenter]), account.part, ...plane.parts()],
-        async () => {
-          if (!(await isSo())) throw new Error('not yet');
-        },
-        seconds * 1000,
-      ),
+    running,
+    until: untilSo(running),
     stopApiServer: () => plane.stopApiServer(),
     startApiServer: () => plane.startApiServer(),
     async killKarpenter() {
@@ -116,6 +124,19 @@ export async function startWorld(racks: readonly string[]): Promise<World> {
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
+
+/** Waits in vain no longer than it takes one of the programs to end. */
+export const untilSo =
+  (running: () => readonly Part[]): Until =>
+  (what, isSo, seconds = 120) =>
+    until(
+      what,
+      running(),
+      async () => {
+        if (!(await isSo())) throw new Error('not yet');
+      },
+      seconds * 1000,
+    );
 
 /** What registering racks puts into their cluster. */
 async function registerIn(api: ApiClient, racks: readonly string[]): Promise<void> {

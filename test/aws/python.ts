@@ -1,13 +1,9 @@
-/** moto comes from PyPI into .cache/ and is kept there. */
+/** What comes from PyPI, each set of requirements into an environment of its own in .cache/, and is kept there. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const venv = at('../../.cache/python');
-const requirements = at('requirements.txt');
-/** What was installed last. */
-const installed = at('../../.cache/python/imds-rollout-requirements.txt');
 
 const run = (command: string, args: string[]): boolean =>
   spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
@@ -18,21 +14,30 @@ function give(problem: string): never {
 }
 
 /** Where moto's server is, which is installed first where it is not yet. Ends the process where that cannot be. */
-export function installMoto(lane: string): string {
+export const installMoto = (lane: string): string =>
+  `${install(lane, 'moto', at('../../.cache/python'), at('requirements.txt'))}/moto_server`;
+
+/** The folder with the commands of ministack and the AWS CLI, in the same way. */
+export const installMinistack = (lane: string): string =>
+  install(lane, 'ministack', at('../../.cache/ministack'), at('../deployed/requirements.txt'));
+
+function install(lane: string, what: string, venv: string, requirements: string): string {
   const wanted = readFileSync(requirements, 'utf8');
+  /** What was installed last. */
+  const installed = `${venv}/imds-rollout-requirements.txt`;
   if (!existsSync(installed) || readFileSync(installed, 'utf8') !== wanted) {
     if (!run('python3', ['-m', 'venv', venv])) {
       give(
         `npm run ${lane} needs Python 3.10 or later with venv: install python3 and python3-venv, and run it again`,
       );
     }
-    console.log('installing moto into .cache/python');
+    console.log(`installing ${what} into ${venv}`);
     if (!run(`${venv}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', '-r', requirements])) {
       give(
-        `moto could not be installed from PyPI: see above, and run \`${venv}/bin/pip install -r ${requirements}\``,
+        `${what} could not be installed from PyPI: see above, and run \`${venv}/bin/pip install -r ${requirements}\``,
       );
     }
     writeFileSync(installed, wanted);
   }
-  return `${venv}/bin/moto_server`;
+  return `${venv}/bin`;
 }

@@ -1,0 +1,72 @@
+/** The Builds of a rack, and the machines that they run on. */
+import { RUNS_FOR, type Fate } from './kubelet.ts';
+import type { Machine } from './machines.ts';
+import { podSpec } from './objects.ts';
+import type { Parts } from './world.ts';
+
+export interface Builds {
+  startBuild(name: string, options?: BuildOptions): Promise<void>;
+  /** The Build ends in so many seconds. */
+  endBuild(name: string, inSeconds: number): Promise<void>;
+  /** Once the Build runs. */
+  running(name: string): Promise<Fate>;
+  fate(name: string): Fate | undefined;
+  machines(): Promise<Machine[]>;
+  machineOf(build: string): Promise<Machine | undefined>;
+}
+
+interface BuildOptions {
+  /** Seconds; without, it does not end. */
+  runsFor?: number;
+  cpu?: string;
+  annotations?: Record<string, string>;
+}
+
+const MERGE_PATCH = 'application/merge-patch+json';
+const PODS = '/api/v1/namespaces/default/pods';
+
+/** `name` is that of the rack's pool and class. */
+export function buildsOf(world: Parts, name: string): Builds {
+  const { api, kubelet } = world;
+  const full = (build: string): string => `${name}-${build}`;
+  const machines = async (): Promise<Machine[]> => (await world.machines()).get(name) ?? [];
+  return {
+    machines,
+    async startBuild(build, { runsFor, cpu, annotations = {} } = {}) {
+      await api({
+        verb: 'create',
+        resource: 'pods',
+        method: 'POST',
+        path: PODS,
+        body: {
+          metadata: {
+            name: full(build),
+            annotations: { ...annotations, ...(runsFor !== undefined && { [RUNS_FOR]: String(runsFor) }) },
+          },
+          spec: { ...podSpec(name, cpu), restartPolicy: 'Never' },
+        },
+      });
+    },
+    async endBuild(build, inSeconds) {
+      await api({
+        verb: 'patch',
+        resource: 'pods',
+        method: 'PATCH',
+        path: `${PODS}/${full(build)}`,
+        contentType: MERGE_PATCH,
+        body: { metadata: { annotations: { [RUNS_FOR]: String(inSeconds) } } },
+      });
+    },
+    fate: (build) => kubelet.fates.get(full(build)),
+    async running(build) {
+      await world.until(`Build ${full(build)} runs`, () => kubelet.fates.has(full(build)), 180);
+      const fate = kubelet.fates.get(full(build));
+      if (fate === undefined) throw new Error(`Build ${full(build)} is forgotten`);
+      return fate;
+    },
+    async machineOf(build) {
+      const node = kubelet.fates.get(full(build))?.node;
+      return (await machines()).find((machine) => machine.node === node);
+    },
+  };
+}
