@@ -1,7 +1,7 @@
 /** The package as it is, deployed: rollouts by its own functions, workflow, rules and schedule, in real time. */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { z } from 'zod';
-import { ASK, keep, MINUTES } from '../karpenter/on-karpenter.ts';
+import { ASK, keep, MINUTES, SOON, succeeded } from '../karpenter/on-karpenter.ts';
 import { documentedStates, historyTable, order, visitsOf } from './history.ts';
 import { hashes, linesOf, rackOf } from './on-ministack.ts';
 import { imdsRollout } from './rack.ts';
@@ -12,8 +12,7 @@ let world: DeployedWorld;
 
 beforeAll(async () => {
   world = await startDeployedWorld({
-    // Stragglers are modified after a minute.
-    tightened: { imds_rollout_deadline: '1m' },
+    tightened: SOON,
     stopped: {},
     upgraded: {},
   });
@@ -26,7 +25,6 @@ afterAll(async () => {
 }, MINUTES);
 
 const NEXT = 'the next release';
-const succeeded = { status: 'SUCCEEDED', output: { outcome: 'Succeeded' } };
 
 describe.concurrent('the deployed stack', { timeout: 12 * MINUTES }, () => {
   it('goes from `aws ssm put-parameter` to Succeeded, and the running Build survives', async ({
@@ -41,11 +39,11 @@ describe.concurrent('the deployed stack', { timeout: 12 * MINUTES }, () => {
 
     await rack.put(ASK);
     const execution = await rack.execution();
-    await rack.gone(idle, 180);
-    await rack.modified(kept, 'required/1', 180);
+    await rack.gone(idle);
+    await rack.modified(kept, 'required/1');
     expect(rack.fate('kept')?.ended).toBeUndefined();
     await rack.endBuild('kept', 10);
-    expect(await rack.ended(execution, 240)).toMatchObject(succeeded);
+    expect(await rack.ended(execution)).toMatchObject(succeeded);
     expect(rack.fate('kept')?.ended?.how).toBe('succeeded');
     await rack.settled('required/1');
 
@@ -70,12 +68,12 @@ describe.concurrent('the deployed stack', { timeout: 12 * MINUTES }, () => {
     const execution = await rack.execution();
     await rack.held(kept);
     await world.ministack.aws('stepfunctions', 'stop-execution', '--execution-arn', execution);
-    expect(await rack.ended(execution, 60)).toMatchObject({ status: 'ABORTED' });
+    expect(await rack.ended(execution)).toMatchObject({ status: 'ABORTED' });
     await rack.concluded('Aborted');
     expect(await rack.record()).toMatchObject({ holdsMayExist: true });
     expect(await rack.machine(kept.claim)).toMatchObject({ cordoned: true, protected: true });
     await rack.endBuild('kept', 0);
-    await rack.gone(kept, 240);
+    await rack.gone(kept);
     expect(rack.fate('kept')?.ended?.how).toBe('succeeded');
     await world.until('reconcile says what it did', async () =>
       (await linesOf(world, 'reconcile')).some((line) => line.includes('"did":"table"')),
@@ -98,7 +96,7 @@ describe.concurrent('the deployed stack', { timeout: 12 * MINUTES }, () => {
     expect(Object.keys(after)).toEqual(Object.keys(before));
     expect(Object.entries(after).filter(([name, hash]) => before[name] === hash)).toEqual([]);
     await rack.endBuild('kept', 0);
-    expect(await rack.ended(execution, 240)).toMatchObject(succeeded);
+    expect(await rack.ended(execution)).toMatchObject(succeeded);
     expect(rack.fate('kept')?.ended?.how).toBe('succeeded');
     await rack.settled('required/1');
     await world.until('Conclude of the next release has run', async () =>

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Outcome } from '../../rollout/record.ts';
 import { keep } from '../karpenter/on-karpenter.ts';
 import type { Machine } from '../karpenter/machines.ts';
+import { PATIENCE_S } from '../karpenter/waits.ts';
 import type { DeployedRack } from './rack.ts';
 import type { DeployedWorld } from './world.ts';
 
@@ -32,15 +33,23 @@ export function rackOf(
     ...rack,
     async held({ claim, node = claim }) {
       await rack.patched('required/1');
-      await world.until(`${node} of ${name} is cordoned and protected`, async () => {
-        const now = await rack.machine(claim);
-        return now?.cordoned === true && now.protected;
-      });
+      await world.until(
+        `${node} of ${name} is cordoned and protected`,
+        async () => {
+          const now = await rack.machine(claim);
+          return now?.cordoned === true && now.protected;
+        },
+        PATIENCE_S,
+      );
     },
     concluded: (outcome) =>
-      world.until(`the record of ${name} says ${outcome}`, async () => {
-        return (await rack.record()).last?.outcome === outcome;
-      }),
+      world.until(
+        `the record of ${name} says ${outcome}`,
+        async () => {
+          return (await rack.record()).last?.outcome === outcome;
+        },
+        PATIENCE_S,
+      ),
   };
 }
 

@@ -13,7 +13,7 @@ import { watch } from '../karpenter/history.ts';
 import { CLUSTER } from '../karpenter/world.ts';
 import { nodeClassOf, nodePoolOf } from '../karpenter/objects.ts';
 import { writeClass } from '../karpenter/writers.ts';
-import { waitsOf, type Waits } from '../karpenter/waits.ts';
+import { PATIENCE_S, waitsOf, type Waits } from '../karpenter/waits.ts';
 import type { Ground } from './world.ts';
 
 interface Ended {
@@ -31,7 +31,7 @@ export interface DeployedRack extends Builds, Waits {
   /** The ARN of the rack's newest execution, once it has one. */
   execution(): Promise<string>;
   /** Waits for the end of an execution. */
-  ended(arn: string, seconds: number): Promise<Ended>;
+  ended(arn: string): Promise<Ended>;
   record(): Promise<RolloutRecord>;
   stopWatching(): void;
 }
@@ -102,15 +102,19 @@ export async function createDeployedRack(
       }
     },
     async execution() {
-      await world.until(`rack ${name} has an execution`, async () => (await newest()) !== undefined);
+      await world.until(
+        `rack ${name} has an execution`,
+        async () => (await newest()) !== undefined,
+        PATIENCE_S,
+      );
       return (await newest()) ?? '';
     },
-    async ended(executionArn, seconds) {
+    async ended(executionArn) {
       const describe = () => sfn.send(new DescribeExecutionCommand({ executionArn }));
       await world.until(
         `${executionArn} has ended`,
         async () => (await describe()).status !== 'RUNNING',
-        seconds,
+        PATIENCE_S,
       );
       const { status = '', output } = await describe();
       return { status, ...(output !== undefined && { output: JSON.parse(output) as unknown }) };
