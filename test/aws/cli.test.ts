@@ -68,7 +68,8 @@ beforeAll(async () => {
     ReadingRoles: 'arn:aws:iam::123456789012:role/reads',
     WritingRoles: 'arn:aws:iam::123456789012:role/writes',
   };
-  await new CloudFormationClient(connection()).send(
+  // Without the product's time limits: moto's first stack takes its time, and a second attempt finds the stack there.
+  await new CloudFormationClient({ endpoint: inject('moto') }).send(
     new CreateStackCommand({
       StackName: stack,
       TemplateBody: JSON.stringify({

@@ -25,6 +25,7 @@ export default defineConfig({
           env,
           // moto starts an instance in a second or two while other things run.
           testTimeout: 30_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },
