@@ -9,7 +9,8 @@ from ministack.core import iam_actions
 from ministack.services import lambda_svc
 
 # A failed function's errorType is its error's own name, by which the workflow retries and catches. ministack says
-# Runtime.HandlerError of all of them; the name begins the stack trace at the end of the log.
+# Runtime.HandlerError of all of them; the name begins the stack trace at the end of the log. A process that ended is
+# Runtime.ExitError: ministack ends those that are at work when a function's code is replaced, AWS lets them finish.
 execute = lambda_svc._execute_function_warm
 
 
@@ -18,6 +19,8 @@ def execute_and_name_errors(func, event, request_id):
     body = result.get("body")
     if result.get("error") and isinstance(body, dict) and body.get("errorType") == "Runtime.HandlerError":
         said = f": {body.get('errorMessage', '')}"
+        if body.get("errorMessage") == "Worker process died":
+            body["errorType"] = "Runtime.ExitError"
         names = re.findall(r"^(\w+)" + re.escape(said), result.get("log") or "", re.MULTILINE)
         if names:
             body["errorType"] = names[-1]
