@@ -223,7 +223,8 @@ function remembered(
   record: RolloutRecord,
   ending: Concluding,
   stored: readonly StoredParameter[],
-  { held, known }: Tidied,
+  // The record says that holds may exist from before the first one is placed.
+  { held, known = !record.holdsMayExist }: Tidied,
   report: { key: string; sha256: string },
   now: Date,
 ): RolloutRecord {

@@ -26,8 +26,8 @@ export interface Tidied {
   entries: Entry[];
   /** Nodes that are still held, with what they wait for. */
   held: { node: string; why: string }[];
-  /** True where a whole look found what `held` says. */
-  known: boolean;
+  /** True where a whole look found what `held` says; absent where nothing could be read, and the record alone knows. */
+  known?: boolean;
 }
 
 export const UNTOUCHED: Tidied = { entries: [], held: [], known: false };
@@ -57,7 +57,7 @@ export async function tidy(
     if (error instanceof TurnLost) return UNTOUCHED;
     const unreachable = error instanceof TransientError || error instanceof ForbiddenError;
     if (ending.outcome === 'Failed' && unreachable) {
-      return { ...UNTOUCHED, held: await heldByEvidence(ports, ending) };
+      return { entries: [], held: await heldByEvidence(ports, ending) };
     }
     throw error;
   }

@@ -47,6 +47,18 @@ describe('holding and patching', () => {
       },
     ));
 
+  it('holds nothing, and says so on record, where the cluster did not answer from the beginning', () =>
+    onRack(
+      `${RACK}faults: [{ api: "kubernetes:*", error: Unauthorized, from: 0s }]
+`,
+      async (rack) => {
+        const error = { Error: 'ForbiddenError', Cause: '{"errorMessage":"who is that?"}' };
+        const end = await rack.task('conclude', { rack: 'demo', error });
+        expect(end).toMatchObject({ outcome: 'Failed', reason: 'ForbiddenError: who is that?' });
+        expect(await rack.world.account.ports.records.read('demo')).toMatchObject({ holdsMayExist: false });
+      },
+    ));
+
   it('counts how far Karpenter is from the last patch, and the deadline from the first', () =>
     onRack(RACK, async (rack) => {
       const { account, cluster } = rack.world;
