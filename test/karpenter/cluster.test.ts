@@ -35,7 +35,12 @@ const shapes = (text: string): string[] =>
   text
     .split('\n')
     .filter((line) => line !== '' && line !== '…')
-    .map((line) => line.replaceAll(/kwok-\S+/g, 'NODE').replaceAll(/\s+/g, ' '))
+    .map((line) =>
+      line
+        .replaceAll(/kwok-\S+/g, 'NODE')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
     .sort();
 
 /** A process and all that it started, by `ps`. */
