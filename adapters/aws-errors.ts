@@ -36,7 +36,8 @@ const kinds: readonly [RegExp, Kind][] = [
     ForbiddenError,
   ],
   // EC2 cannot change an instance that is on its way out: for a rollout it is gone.
-  [/NotFound|DoesNotExist$|^NoSuch|^IncorrectInstanceState$/, NotFoundError],
+  // A task token whose task does not wait any more is gone likewise.
+  [/NotFound|DoesNotExist$|^NoSuch|^IncorrectInstanceState$|^TaskTimedOut$/, NotFoundError],
   [/^(ConflictException|ResourceInUseException|ExecutionAlreadyExists)$/, ConflictError],
   [
     /^(UnsupportedOperation|Unsupported$|Invalid|Malformed|Validation|Missing|Parameter(Max|Pattern|Limit))/,

@@ -6,6 +6,7 @@ import { EKSClient } from '@aws-sdk/client-eks';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SSMClient } from '@aws-sdk/client-ssm';
 import type { Ports } from '../rollout/ports.ts';
+import { createApprovals } from './approvals.ts';
 import { awsClient, type AwsConnection } from './aws-client.ts';
 import { systemClock } from './clock.ts';
 import { createClusters } from './cluster/clusters.ts';
@@ -25,13 +26,14 @@ export interface RolloutSettings {
 export function rolloutPorts(
   settings: RolloutSettings,
   connection?: AwsConnection,
-): Omit<Ports, 'instances' | 'notices'> {
+): Omit<Ports, 'instances' | 'notices' | 'identities'> {
   const client = awsClient(connection);
   const ssm = new SSMClient(client);
   return {
     clock: systemClock,
     parameters: createParameters(ssm, settings.PARAMETER_PREFIX),
     records: createRecords(ssm, settings.RECORD_PREFIX),
+    approvals: createApprovals(ssm, settings.RECORD_PREFIX),
     clusters: createClusters(new EKSClient(client), systemClock),
     workflow: stepFunctionsWorkflow(settings.STATE_MACHINE_ARN, connection),
     reports: createReports(new S3Client(client), settings.REPORT_BUCKET),

@@ -2,6 +2,7 @@
 import {
   DescribeExecutionCommand,
   paginateListExecutions,
+  SendTaskSuccessCommand,
   SFNClient,
   StartExecutionCommand,
   type ExecutionListItem,
@@ -44,6 +45,17 @@ export function createWorkflow(client: SFNClient, stateMachineArn: string): Work
         for await (const { executions = [] } of pages) found.push(...executions.map(execution));
         return found;
       }),
+    answer: async (token, result) => {
+      try {
+        await calling('states:SendTaskSuccess', 'a task that waits', () =>
+          client.send(new SendTaskSuccessCommand({ taskToken: token, output: JSON.stringify(result) })),
+        );
+        return 'answered';
+      } catch (error) {
+        if (error instanceof NotFoundError) return 'gone';
+        throw error;
+      }
+    },
     describe: async (name) => {
       try {
         return execution(

@@ -2,21 +2,24 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { awsClient, type AwsConnection } from '../adapters/aws-client.ts';
 import { calling } from '../adapters/aws-errors.ts';
 import { systemClock } from '../adapters/clock.ts';
+import { createIdentities } from '../adapters/identities.ts';
 import { ec2Instances } from '../adapters/instances.ts';
 import { cloudWatchMetrics } from '../adapters/metadata-metrics.ts';
 import { busNotices } from '../adapters/notices.ts';
 import { eksPodIdentities } from '../adapters/pod-identities.ts';
 import { rolloutPorts } from '../adapters/rollout-ports.ts';
 import { NotFoundError } from '../rollout/errors.ts';
-import type { PlanReads, Ports } from '../rollout/ports.ts';
+import type { Claim, PlanReads, Ports } from '../rollout/ports.ts';
 import { createAccess, type Access } from './account/access.ts';
 import { createPermissions, type Permissions } from './account/permissions.ts';
+import { decide, type DecisionAnswer } from './account/decide.ts';
 import { createProgress, type Progress } from './account/progress.ts';
 import { connectObjects, type Objects } from './account/objects.ts';
 import { DEFAULT_STACK } from './default-stack.ts';
@@ -41,6 +44,8 @@ export interface Deployment extends Place {
   progress: Progress;
   /** Connects anew each time; commands do so once. Throws NotFoundError where there is no such cluster. */
   objects(cluster: string): Promise<Objects>;
+  /** Approves or rejects in the name of who asks, by the function `approve`. */
+  decide(claim: Claim): Promise<DecisionAnswer>;
   /** The ARN of who asks. */
   identity(): Promise<string>;
 }
@@ -73,6 +78,7 @@ export async function findDeployment({
     outputs,
     ports: {
       ...rolloutPorts(settings, connection),
+      identities: createIdentities(outputs.StateMachineArn, systemClock),
       instances: ec2Instances(connection),
       notices: busNotices(connection),
     },
@@ -90,6 +96,12 @@ export async function findDeployment({
         clock: systemClock,
       });
     },
+    decide: (claim) => {
+      const { ApproveFunction: functionName, StateMachineArn: stateMachineArn } = outputs;
+      const { credentials } = eks.config;
+      const lambda = new LambdaClient(invoking(client));
+      return decide(lambda, { functionName, stateMachineArn, region: place.region, credentials }, claim);
+    },
     identity: () =>
       calling('sts:GetCallerIdentity', 'these credentials', async () => {
         const { Arn } = await new STSClient(client).send(new GetCallerIdentityCommand({}));
@@ -97,3 +109,10 @@ export async function findDeployment({
       }),
   };
 }
+
+/** Once, and for as long as the function may take: a second try would only hear that it was decided already. */
+const invoking = (client: ReturnType<typeof awsClient>) => ({
+  ...client,
+  maxAttempts: 1,
+  requestHandler: { ...client.requestHandler, requestTimeout: 120_000 },
+});

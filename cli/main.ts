@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { ScenarioError } from '../simulator/scenario/load.ts';
 import { explain } from './account/explain.ts';
+import { approveCommand, rejectCommand } from './commands/decide.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { paramsCommand } from './commands/params.ts';
 import { planCommand } from './commands/plan.ts';
@@ -45,6 +46,8 @@ const program = new Command('imds-rollout')
   .addCommand(statusCommand())
   .addCommand(watchCommand())
   .addCommand(reportCommand())
+  .addCommand(approveCommand())
+  .addCommand(rejectCommand())
   .addCommand(retryCommand())
   .addCommand(simulateCommand());
 

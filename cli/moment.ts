@@ -2,11 +2,15 @@
  * A scenario at some moment: what `plan`, `status`, `params` and `report` answer from with `--scenario`. The ports of
  * the played world are used as those of an account would be.
  */
+import { decideStep, DecisionRefused } from '../rollout/approve.ts';
+import type { Claim, Ports } from '../rollout/ports.ts';
+import { proofOf } from '../simulator/account/identities.ts';
 import { watchWorld } from '../simulator/invariants/watch-world.ts';
 import type { RunResult } from '../simulator/run/result.ts';
 import { runScenario } from '../simulator/run/run.ts';
 import type { World } from '../simulator/run/world.ts';
 import { formatDuration, parseMoment } from '../simulator/scenario/duration.ts';
+import type { DecisionAnswer } from './account/decide.ts';
 import { CommandFailure } from './failure.ts';
 import { readScenario } from './scenario-file.ts';
 
@@ -54,4 +58,20 @@ export async function playToMoment({
   // The moment stands still: an answer that a fault delays would never come. Errors stay as they are.
   for (const fault of scenario.faults) fault.latency = 0;
   return { rack: scenario.rack, world, result };
+}
+
+/**
+ * Somebody decides at that moment, as the function `approve` takes it. The moment stands still: what the rollout makes of
+ * the decision is not played, so its wait is not ended.
+ */
+export async function decideThen({ account }: World, claim: Claim): Promise<DecisionAnswer> {
+  const { ports } = account;
+  const workflow: Ports['workflow'] = { ...ports.workflow, answer: () => Promise.resolve('answered') };
+  const identity = proofOf('arn:aws:iam::123456789012:user/you', claim, ports.clock.now());
+  try {
+    return await decideStep({ ...ports, workflow }, { ...claim, identity });
+  } catch (error) {
+    if (error instanceof DecisionRefused) return { refused: error.message };
+    throw error;
+  }
 }

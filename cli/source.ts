@@ -1,5 +1,6 @@
 /** What a command answers from: a moment of a played scenario, or the deployment in an account. */
-import type { PlanReads, Ports } from '../rollout/ports.ts';
+import type { Claim, PlanReads, Ports } from '../rollout/ports.ts';
+import type { DecisionAnswer } from './account/decide.ts';
 import type { Deployment, DeploymentOptions } from './deployment.ts';
 import { CommandFailure } from './failure.ts';
 import type { MomentOptions } from './moment.ts';
@@ -13,6 +14,8 @@ export interface Source {
   ports: Ports;
   planReads: PlanReads;
   scene: () => Promise<Scene>;
+  /** Approves or rejects, in the name of whoever asks. */
+  decide: (claim: Claim) => Promise<DecisionAnswer>;
   /** Absent for a scenario, which nobody writes to. */
   deployment?: Deployment;
 }
@@ -24,11 +27,17 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     throw new CommandFailure(`--${given} is about an account, --scenario about a file: give one of the two`);
   }
   // Each of the two brings as much code as the rest of the command: only the one that is asked is loaded.
-  const { playToMoment } = await import('./moment.ts');
+  const { decideThen, playToMoment } = await import('./moment.ts');
   const { sceneOf } = await import('./view/scene.ts');
   const { rack, world } = await playToMoment({ ...options, scenario: options.scenario });
   const { account, planReads } = world;
-  return { rack, ports: account.ports, planReads, scene: () => Promise.resolve(sceneOf(world)) };
+  return {
+    rack,
+    ports: account.ports,
+    planReads,
+    scene: () => Promise.resolve(sceneOf(world)),
+    decide: (claim) => decideThen(world, claim),
+  };
 }
 
 /** Only commands that ask an account load what it takes to ask one. */
@@ -49,6 +58,7 @@ async function openAccount(options: SourceOptions): Promise<Source> {
     ports: deployment.ports,
     planReads: deployment.planReads,
     scene: () => sceneNow(deployment, rack),
+    decide: (claim) => deployment.decide(claim),
     deployment,
   };
 }

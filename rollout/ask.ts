@@ -36,7 +36,8 @@ export function askedNow(
       const unapproved = needsApproval(decision.policy, [classOptions(nodeClass)], purpose.target);
       return unapproved === undefined
         ? { kind: 'other', why: `the parameters now ask for ${inWords(purpose.target)}` }
-        : { kind: 'unacceptable', why: unapproved };
+        : // It waits for a person in an execution of its own, which takes the Lease once somebody has approved.
+          { kind: 'unacceptable', why: unapproved };
     }
   }
 }

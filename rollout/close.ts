@@ -219,6 +219,10 @@ async function tell(
   await ports.notices.send({ type: noticeType(outcome), detail });
 }
 
+/** An approval ends with its purpose: once another one is asked for, or none, coming back to it needs a person again. */
+const isStillApproved = ({ generation }: RolloutRecord, ending: Concluding): boolean =>
+  ending.outcome !== 'Withdrawn' && (ending.generation === undefined || ending.generation === generation);
+
 function remembered(
   record: RolloutRecord,
   ending: Concluding,
@@ -228,7 +232,8 @@ function remembered(
   report: { key: string; sha256: string },
   now: Date,
 ): RolloutRecord {
-  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince, takingBack, baseline, ...rest } = record;
+  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince, takingBack, baseline, approved, ...rest } =
+    record;
   const over = ending.outcome === 'Succeeded' || ending.outcome === 'RolledBack';
   const underway = {
     ...(patchedAt !== undefined && { patchedAt }),
@@ -246,6 +251,7 @@ function remembered(
   return {
     ...rest,
     ...(!over && underway),
+    ...(approved !== undefined && isStillApproved(record, ending) && { approved }),
     baseline: Object.fromEntries(
       Object.entries(baseline).filter(([option]) => !given.some((each) => each === option)),
     ),

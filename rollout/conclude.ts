@@ -1,6 +1,7 @@
 /** Conclude: always the last step, after failure and time-out too. */
+import { APPROVAL_SECONDS, changesInWords } from './approval.ts';
 import { closeRollout, type ClosePorts } from './close.ts';
-import type { Concluding, Rolling, State } from './state.ts';
+import type { Awaiting, Concluding, Rolling, State } from './state.ts';
 
 /** What a Catch adds: the error's name, and its message as Lambda gives it; a time-out has none. */
 interface Caught {
@@ -21,8 +22,10 @@ export function concludeStep(ports: ClosePorts, input: ConcludeInput): Promise<C
   return closeRollout(ports, endingOf(input));
 }
 
-function endingOf({ execution, startedAt, rack, state, error }: ConcludeInput): Concluding {
+function endingOf(input: ConcludeInput): Concluding {
+  const { execution, startedAt, rack, state, error } = input;
   if (state?.next === 'conclude' && error === undefined) return state;
+  if (state?.next === 'await-approval' && error?.Error === 'States.Timeout') return expired(input, state);
   return {
     schemaVersion: 1,
     rack,
@@ -32,9 +35,34 @@ function endingOf({ execution, startedAt, rack, state, error }: ConcludeInput): 
     next: 'conclude',
     outcome: 'Failed',
     reason: error === undefined ? 'the rollout ended without a decision' : inWords(error),
-    ...(state?.generation !== undefined && { generation: state.generation }),
-    ...(state?.target !== undefined && { target: state.target }),
-    ...(state !== undefined && state.next !== 'conclude' && { strategy: state.policy.strategy }),
+    ...known(state),
+  };
+}
+
+/** What is known of the rollout beside its end. */
+function known(state: State | undefined): Partial<Concluding> {
+  if (state === undefined || state.next === 'end-wait') return {};
+  if (state.next === 'await-approval') return { generation: state.question.generation };
+  return {
+    ...(state.generation !== undefined && { generation: state.generation }),
+    ...(state.target !== undefined && { target: state.target }),
+    ...(state.next !== 'conclude' && { strategy: state.policy.strategy }),
+  };
+}
+
+/** Nobody answered in the time that the workflow gives them. */
+function expired({ execution, startedAt, rack }: ConcludeInput, { looks, question }: Awaiting): Concluding {
+  const days = APPROVAL_SECONDS / 86_400;
+  return {
+    schemaVersion: 1,
+    rack,
+    execution,
+    startedAt,
+    looks,
+    next: 'conclude',
+    outcome: 'Expired',
+    reason: `nobody approved or rejected ${question.hash} within ${String(days)} days: ${changesInWords(question)}`,
+    generation: question.generation,
   };
 }
 

@@ -79,6 +79,8 @@ function remember(
   }
   const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince } = record;
   const external = isExternal(state);
+  const isSame = record.generation === state.generation && record.classUid === uid;
+  const approved = state.approved ?? (isSame ? record.approved : undefined);
   const sameGoesOn = {
     ...(patchedAt !== undefined && { patchedAt }),
     ...(lastPatchAt !== undefined && { lastPatchAt }),
@@ -101,8 +103,9 @@ function remember(
       owned(state.target).filter((option) => !state.restoring.includes(option)),
     ),
     generation: state.generation,
+    ...(approved !== undefined && { approved }),
     // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
-    ...(record.generation === state.generation && record.classUid === uid && sameGoesOn),
+    ...(isSame && sameGoesOn),
   };
 }
 

@@ -81,6 +81,22 @@ const entrySchema = z.discriminatedUnion('what', [
   }),
   z.strictObject({ what: z.literal('unready'), at: instant, node: z.string() }),
   z.strictObject({ what: z.literal('evicted'), at: instant, pod: z.string(), why: z.string() }),
+  z.strictObject({
+    what: z.literal('asked'),
+    at: instant,
+    hash: z.string(),
+    changes: z.string(),
+    why: z.string(),
+    until: instant,
+  }),
+  z.strictObject({
+    what: z.literal('decided'),
+    at: instant,
+    decision: z.enum(['approved', 'rejected']),
+    hash: z.string(),
+    by: z.string(),
+    reason: z.string(),
+  }),
   z.strictObject({ what: z.literal('note'), at: instant, text: z.string() }),
 ]);
 export type Entry = z.infer<typeof entrySchema>;

@@ -40,18 +40,15 @@ export const inWords = (options: Options): string =>
     .join(', ') || 'nothing';
 
 /** The options that a change makes looser: tokens no longer required, or a response that travels further. */
-export function loosenings(from: AllOptions, to: Options): string[] {
+export function loosenedOptions(from: AllOptions, to: Options): Option[] {
   const tokens = from.httpTokens === 'required' && to.httpTokens === 'optional';
   const further = (to.httpPutResponseHopLimit ?? 0) > from.httpPutResponseHopLimit;
-  return [
-    ...(tokens ? ['httpTokens required → optional'] : []),
-    ...(further
-      ? [
-          `httpPutResponseHopLimit ${String(from.httpPutResponseHopLimit)} → ${String(to.httpPutResponseHopLimit)}`,
-        ]
-      : []),
-  ];
+  return OPTIONS.filter((option) => (option === 'httpTokens' ? tokens : further));
 }
+
+/** The same in words: `httpTokens required → optional`. */
+export const loosenings = (from: AllOptions, to: Options): string[] =>
+  loosenedOptions(from, to).map((option) => `${option} ${String(from[option])} → ${String(to[option])}`);
 
 export type Verdict = 'right' | 'wrong' | 'unknown' | 'off';
 

@@ -1,28 +1,29 @@
 /** Plan: what would happen, from reads alone. It writes no object of the cluster and nothing in EC2. */
+import { isApprovedPurpose, questionOf, type Question } from './approval.ts';
 import { waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
 import { decide, type Decision } from './desired.ts';
 import { TransientError } from './errors.ts';
 import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
-import { writeJournal, type Plan } from './journal.ts';
+import type { Plan } from './journal.ts';
 import type { EC2NodeClass, Lease } from './kubernetes.ts';
 import { expiryOf } from './leaving.ts';
 import { classOptions, inWords, loosenings, mismatches, owned, pick } from './options.ts';
 import { foreignOwners } from './owners.ts';
 import { isKey } from './parameters.ts';
 import type { Ports, StoredParameter } from './ports.ts';
-import { needsApproval, purposeOf, refuseUnapproved, type Purpose } from './purpose.ts';
+import { needsApproval, purposeOf, type Purpose } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
 import { refuse } from './refusals.ts';
-import { few, type State } from './state.ts';
+import { few } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { findLease, holderOf, leaseMissing } from './turn.ts';
 import { hasCome } from './writer.ts';
 
 export type PlanPorts = Pick<
   Ports,
-  'clock' | 'parameters' | 'records' | 'instances' | 'clusters' | 'workflow' | 'reports'
+  'clock' | 'parameters' | 'records' | 'approvals' | 'instances' | 'clusters' | 'workflow' | 'reports'
 >;
 
 export type Asks = Extract<Decision, { kind: 'asks' }>;
@@ -39,42 +40,17 @@ export type Proposal =
       record: RolloutRecord;
       differs: boolean;
       reason: string;
+      /** What a person has to approve before; absent where the rollout may start by itself. */
+      question?: Question;
     };
 
 type Rollout = Extract<Proposal, { kind: 'roll' }>;
 
 const end = (outcome: Outcome, reason: string): Proposal => ({ kind: 'end', outcome, reason });
 
-/** Plans for the execution of a rack, and writes the plan down as the first page of its evidence. */
-export async function planStep(
-  ports: PlanPorts,
-  { rack, execution, startedAt }: { rack: string; execution: string; startedAt: string },
-): Promise<State> {
-  const step = { schemaVersion: 1, rack, execution, startedAt, looks: 0 } as const;
-  const proposal = await propose(ports, rack, execution);
-  if (proposal.kind === 'end') {
-    const { outcome, reason, purpose } = proposal;
-    const named = purpose && { generation: purpose.generation, target: purpose.target };
-    return { ...step, next: 'conclude', outcome, reason, ...named };
-  }
-  const now = ports.clock.now().toISOString();
-  const plan = await describePlan(ports, proposal);
-  await writeJournal(ports, { rack, execution, startedAt }, 'plan', [{ what: 'planned', at: now, plan }]);
-  const { purpose, asks } = proposal;
-  return {
-    ...step,
-    next: 'hold-and-patch',
-    lookAgainIn: 0,
-    ...purpose,
-    policy: asks.policy,
-    wholeLookAt: now,
-    waitsFor: proposal.reason,
-  };
-}
-
 /** What a rack needs now. `execution` is whose plan it is, so that it does not wait for itself. */
 export async function propose(
-  ports: Omit<PlanPorts, 'reports'>,
+  ports: Omit<PlanPorts, 'reports' | 'approvals'>,
   rack: string,
   execution?: string,
 ): Promise<Proposal> {
@@ -121,15 +97,12 @@ export async function propose(
   const running = await alreadyRunning(ports, lease, purpose, execution);
   if (running !== undefined)
     return { ...end('NothingToDo', `already being rolled out by ${running}`), purpose };
-  const live = fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []);
-  const unapproved = needsApproval(
-    decision.policy,
-    [classOptions(ground.nodeClass), ...live],
-    purpose.target,
-  );
-  if (unapproved !== undefined) return end('Refused', refuseUnapproved(unapproved));
+  const question = isApprovedPurpose(record, purpose)
+    ? undefined
+    : questionAbout(decision, ground, fleet, purpose);
   return {
     kind: 'roll',
+    ...(question !== undefined && { question }),
     purpose,
     asks: decision,
     ground,
@@ -138,6 +111,22 @@ export async function propose(
     differs: differs !== undefined,
     reason: `${why}${noticed}`,
   };
+}
+
+/** What a person has to approve; undefined where the policy lets the change start by itself. */
+function questionAbout(
+  { policy }: Asks,
+  { nodeClass }: Ground,
+  fleet: Fleet,
+  purpose: Purpose,
+): Question | undefined {
+  const from = classOptions(nodeClass);
+  const live = fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []);
+  const why = needsApproval(policy, [from, ...live], purpose.target);
+  if (why === undefined) return undefined;
+  const { name, uid } = nodeClass.metadata;
+  const owners = foreignOwners(nodeClass);
+  return questionOf({ nodeClass: { name, uid }, from, live, purpose, policy, owners, why });
 }
 
 function withoutAsk(

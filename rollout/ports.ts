@@ -2,6 +2,7 @@
  * What a rollout needs of the world. Every implementation (the simulator's and the real neighbours') passes the same
  * contract suite. Ports throw the errors of errors.ts and nothing is defaulted in them: an absent answer stays absent.
  */
+import type { Approval } from './approval.ts';
 import type { AccountMetadataDefaults, Instance, MetadataOptionsRequest } from './ec2.ts';
 import type { Kind, MergePatch, ObjectsByKind, WrittenKind } from './kubernetes.ts';
 import type { RolloutRecord } from './record.ts';
@@ -47,6 +48,36 @@ export interface Records {
   /** An empty record (see emptyRecord) where none was written. */
   read(rack: string): Promise<RolloutRecord>;
   write(rack: string, record: RolloutRecord): Promise<void>;
+}
+
+/** A task token of the workflow, which lets whoever has it end the wait of an execution. */
+export interface WaitToken {
+  execution: string;
+  token: string;
+}
+
+/** What a rack's rollouts wait for a person with, beside the record; the function `approve` alone writes it. */
+export interface Approvals {
+  /** See noApproval (approval.ts) where nothing was ever asked. */
+  read(rack: string): Promise<Approval>;
+  write(rack: string, approval: Approval): Promise<void>;
+  /** The last token, decrypted; undefined where there never was one. */
+  token(rack: string): Promise<WaitToken | undefined>;
+  /** Encrypted, in the place of the one before. */
+  keepToken(rack: string, token: WaitToken): Promise<void>;
+}
+
+/** What somebody wants decided. A proof of identity is made for one claim and counts for no other. */
+export interface Claim {
+  rack: string;
+  hash: string;
+  decision: 'approved' | 'rejected';
+  reason: string;
+}
+
+export interface Identities {
+  /** The ARN of who made the proof for this claim. Throws InvalidError where nobody can be told from it. */
+  verify(proof: string, claim: Claim): Promise<string>;
 }
 
 export interface Instances {
@@ -109,6 +140,11 @@ export interface Workflow {
   running(): Promise<Execution[]>;
   /** undefined where there never was one of that name. */
   describe(name: string): Promise<Execution | undefined>;
+  /**
+   * SendTaskSuccess: ends the wait of a task with its result. `gone` where it does not wait any more; InvalidError for
+   * what is no token. The token is in no error.
+   */
+  answer(token: string, result: unknown): Promise<'answered' | 'gone'>;
 }
 
 /** The report bucket. Keys are as in S3. */
@@ -162,6 +198,8 @@ export interface Ports {
   clock: Clock;
   parameters: Parameters;
   records: Records;
+  approvals: Approvals;
+  identities: Identities;
   instances: Instances;
   clusters: Clusters;
   workflow: Workflow;

@@ -45,8 +45,3 @@ export function needsApproval(
   if (policy.approval === 'loosening' && looser.length > 0) return `it loosens ${looser.join(' and ')}`;
   return undefined;
 }
-
-/** Until approval exists, a change that needs it is refused and says how it can be made. */
-export const refuseUnapproved = (why: string): string =>
-  `the change needs a person's approval, since ${why}, and this release cannot ask for one: set ` +
-  'imds_rollout_approval to `never` for as long as the change takes, or ask for something that needs none';

@@ -1,4 +1,5 @@
 /** Reconcile: what events lost, what a stopped execution left, and the table for whatever is still held. */
+import type { Approval, Question } from './approval.ts';
 import { selectorOf } from './builds.ts';
 import { closeRollout, type ClosePorts } from './close.ts';
 import { decide, type Decision } from './desired.ts';
@@ -8,6 +9,7 @@ import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
 import { measureFleet, measureRunning, type Measured } from './measure.ts';
 import { executionsOf, reportKey } from './naming.ts';
+import { isAskedBy } from './plan-step.ts';
 import { datesOf, propose, type PlanPorts, type Proposal } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { purposeOf } from './purpose.ts';
@@ -63,16 +65,21 @@ export async function reconcileRack(ports: ReconcilePorts, { rack }: Registratio
 async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
   const stored = await ports.parameters.list(rack);
   const record = await ports.records.read(rack);
+  const approval = await ports.approvals.read(rack);
   const decision = decide(stored, Object.keys(record.baseline).length > 0);
-  if (!record.holdsMayExist && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
+  const left = record.holdsMayExist || approval.awaiting !== undefined;
+  if (!left && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
     return { rack, did: 'nothing', what: 'asks for nothing', measured: {} };
   }
   const { registration, others } = await registrationOf(ports, rack);
   const read = registration && (await readGround(ports, registration, others));
   const running = executionsOf(rack, await ports.workflow.running());
-  if (running.length > 0) {
-    const what = `${running.map(({ name }) => name).join(', ')} is at it`;
-    return { rack, did: 'nothing', what, measured: measureRunning(running) };
+  // One that waits for a person holds nothing and looks at nothing: what is held, and what is asked, is looked after here.
+  const waiting = running.find(({ name }) => name === approval.awaiting?.execution);
+  const atIt = running.filter((each) => each !== waiting);
+  if (atIt.length > 0) {
+    const what = `${atIt.map(({ name }) => name).join(', ')} is at it`;
+    return { rack, did: 'nothing', what, measured: measureRunning(atIt) };
   }
   if (read?.kind === 'gone' && record.holdsMayExist) {
     const { entries } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
@@ -81,14 +88,15 @@ async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
       return { rack, did: 'table', what, measured: {} };
     }
   }
-  if (read?.kind !== 'found') return startWhereNeeded(ports, rack, record, stored, {});
+  const memory = { record, approval, isWaiting: waiting !== undefined };
+  if (read?.kind !== 'found') return startWhereNeeded(ports, rack, memory, stored, {});
   const ended = await endDeadHolder(ports, rack, read.ground);
   if (ended !== undefined) return ended;
-  if (!record.holdsMayExist) return startWhereNeeded(ports, rack, record, stored, {});
+  if (!record.holdsMayExist) return startWhereNeeded(ports, rack, memory, stored, {});
   const { changed, measured } = await keepTable(ports, rack, read.ground, decision, record);
   return changed > 0
     ? { rack, did: 'table', what: `${String(changed)} holds changed`, measured }
-    : startWhereNeeded(ports, rack, record, stored, measured);
+    : startWhereNeeded(ports, rack, memory, stored, measured);
 }
 
 /**
@@ -231,30 +239,51 @@ async function forget(
   await ports.records.write(rack, { ...record, holdsMayExist: false });
 }
 
+interface Memory {
+  record: RolloutRecord;
+  approval: Approval;
+  /** Whether the execution that asked runs. */
+  isWaiting: boolean;
+}
+
 /** Starts a rollout where something differs, unless what was decided of it still stands. */
 async function startWhereNeeded(
   ports: ReconcilePorts,
   rack: string,
-  record: RolloutRecord,
+  memory: Memory,
   stored: readonly StoredParameter[],
   before: Measured,
 ): Promise<Visit> {
   const proposal = await propose(ports, rack);
   const { fleet, purpose } = proposal;
-  const measured = fleet && purpose ? measureFleet(fleet, purpose.target, record) : before;
+  const measured = fleet && purpose ? measureFleet(fleet, purpose.target, memory.record) : before;
   const refused = proposal.kind === 'end' && proposal.outcome === 'Refused' ? proposal.reason : undefined;
   const differs = proposal.kind === 'roll' ? proposal.differs : refused !== undefined;
-  if (!differs || (stillStands(record, stored, refused) && !isWaitAnswered(proposal)))
-    return { rack, did: 'nothing', what: proposal.reason, measured };
+  const { awaiting } = memory.approval;
+  // What waits is not what is asked any more, and no event has said so: a newer rollout ends its wait.
+  const isOutdated = memory.isWaiting && awaiting !== undefined && !isAskedBy(awaiting, proposal);
+  const stands =
+    memory.isWaiting || (stillStands(memory, stored, proposal, refused) && !isWaitAnswered(proposal));
+  if (!isOutdated && (!differs || stands)) {
+    const what = memory.isWaiting ? `${awaiting?.execution ?? ''} waits for approval` : proposal.reason;
+    return { rack, did: 'nothing', what, measured };
+  }
   const started = await startRollout(ports, rack);
   return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}`, measured };
 }
 
 function stillStands(
-  { last }: RolloutRecord,
+  { record: { last }, approval }: Memory,
   stored: readonly StoredParameter[],
+  proposal: Proposal,
   refused: string | undefined,
 ): boolean {
+  if (
+    proposal.kind === 'roll' &&
+    proposal.question !== undefined &&
+    isAnswered(approval, proposal.question, stored)
+  )
+    return true;
   if (last === undefined) return false;
   const written = JSON.stringify(sorted(last.parameters)) !== JSON.stringify(sorted(datesOf(stored)));
   if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
@@ -266,6 +295,18 @@ function isWaitAnswered(proposal: Proposal): boolean {
   if (proposal.kind !== 'roll' || proposal.record.last?.outcome !== 'Failed') return false;
   const { record, purpose, asks, ground } = proposal;
   return hasCome(record, { ...purpose, policy: asks.policy }, ground.nodeClass);
+}
+
+/** Whether it was rejected or ran out, and nobody has written a parameter since; a rollout beside it may have ended later. */
+function isAnswered(
+  { awaiting, last }: Approval,
+  question: Question,
+  stored: readonly StoredParameter[],
+): boolean {
+  const rejectedAt = last?.decision === 'rejected' && last.hash === question.hash ? last.at : undefined;
+  const askedAt = awaiting?.hash === question.hash ? awaiting.askedAt : undefined;
+  const since = rejectedAt ?? askedAt;
+  return since !== undefined && Object.values(datesOf(stored)).every((date) => date <= since);
 }
 
 const sorted = (dates: Record<string, string>): [string, string][] =>

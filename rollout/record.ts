@@ -28,6 +28,15 @@ export const REASON_LENGTH = 1000;
 
 const instant = z.iso.datetime();
 
+/** Who approved of what, and why: the identity is the one that STS gave. */
+export const approvedSchema = z.strictObject({
+  hash: z.string(),
+  by: z.string(),
+  reason: z.string(),
+  at: instant,
+});
+export type Approved = z.infer<typeof approvedSchema>;
+
 export const recordSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** The class that everything below is about; another UID under the same name is another class. */
@@ -37,6 +46,8 @@ export const recordSchema = z.strictObject({
   /** The last accepted ask: what the parameters' last acceptable values wanted. */
   ask: optionsSchema.exactOptional(),
   generation: z.string().exactOptional(),
+  /** Who approved of this generation, where somebody had to: a repair of it needs nobody again. */
+  approved: approvedSchema.exactOptional(),
   /** Just before the first patch of this generation; the deadline counts from here and never moves. */
   patchedAt: instant.exactOptional(),
   /** Just before the last patch of it, which may be a later one: how far Karpenter is counts from here. */

@@ -30,7 +30,16 @@ export const reportSchema = z.strictObject({
   ),
   generation: z.string().nullable(),
   plan: planSchema.nullable().describe('null where nothing was planned'),
-  approval: z.null().describe('approval does not exist yet'),
+  approval: z
+    .strictObject({
+      decision: z.enum(['approved', 'rejected']),
+      by: z.string().describe('the identity that STS gave'),
+      at: instant,
+      reason: z.string(),
+      hash: z.string(),
+    })
+    .nullable()
+    .describe('null where nobody decided'),
   class: z
     .strictObject({
       name: z.string(),
@@ -104,7 +113,7 @@ export function makeReport(evidence: Evidence): Report {
     asked: askedOf(evidence),
     generation: ending.generation ?? null,
     plan,
-    approval: null,
+    approval: approvalOf(entries),
     class: classOf(plan, patches, evidence.nodeClass),
     instances,
     builds: buildsOf(evidence, plan, instances),
@@ -135,6 +144,13 @@ export function makeReport(evidence: Evidence): Report {
       { at: evidence.readAt, what: `${ending.outcome}: ${ending.reason}` },
     ],
   };
+}
+
+function approvalOf(entries: readonly Entry[]): Report['approval'] {
+  const decided = entriesOf(entries, 'decided').at(-1);
+  if (decided === undefined) return null;
+  const { what: _, ...approval } = decided;
+  return approval;
 }
 
 const askedOf = ({ parameters, users }: Evidence): Report['asked'] =>
@@ -206,6 +222,10 @@ function inWords(entry: Entry): string {
       return `${entry.node} is not Ready any more`;
     case 'evicted':
       return `${entry.pod} evicted: ${entry.why}`;
+    case 'asked':
+      return `waits for approval of ${entry.hash}, since ${entry.why}: ${entry.changes}`;
+    case 'decided':
+      return `${entry.hash} ${entry.decision} by ${entry.by}: ${entry.reason}`;
     case 'note':
       return entry.text;
   }

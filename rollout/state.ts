@@ -3,7 +3,8 @@
  * the fleet; what it says of nodes by name is cut to a few. A step's input is the previous step's output.
  */
 import { z } from 'zod';
-import { optionsSchema, outcomes } from './record.ts';
+import { decisionSchema, questionSchema } from './approval.ts';
+import { approvedSchema, optionsSchema, outcomes } from './record.ts';
 
 const instant = z.iso.datetime();
 
@@ -77,6 +78,8 @@ export const rollingSchema = stepSchema.extend({
   /** Strategy immediate: every live instance has been asked to change before the patch. */
   modifiedAll: z.boolean().exactOptional(),
   takingBack: z.string().exactOptional(),
+  /** Who approved of it, where somebody had to. */
+  approved: approvedSchema.exactOptional(),
   counts: countsSchema.exactOptional(),
   /** Since when the node has been held that has been held longest, as of the last look. */
   oldestHoldSince: instant.exactOptional(),
@@ -84,6 +87,25 @@ export const rollingSchema = stepSchema.extend({
   waitsFor: z.string().exactOptional(),
 });
 export type Rolling = z.infer<typeof rollingSchema>;
+
+/** A rollout that waits for a person, before it holds or writes anything. */
+export const awaitingSchema = stepSchema.extend({
+  next: z.literal('await-approval'),
+  question: questionSchema,
+  waitsFor: z.string(),
+  /** Added by the task that waited. */
+  decided: decisionSchema.exactOptional(),
+});
+export type Awaiting = z.infer<typeof awaitingSchema>;
+
+/** A rollout that goes before an earlier one which still waits for a person. */
+export const endWaitSchema = stepSchema.extend({
+  next: z.literal('end-wait'),
+  /** The execution that waits. */
+  earlier: z.string(),
+  waitsFor: z.string(),
+});
+export type EndWait = z.infer<typeof endWaitSchema>;
 
 /** The end of the way: what Conclude carries out and the execution ends with. */
 export const concludingSchema = stepSchema.extend({
@@ -103,8 +125,13 @@ export const concludingSchema = stepSchema.extend({
 });
 export type Concluding = z.infer<typeof concludingSchema>;
 
-export const stateSchema = z.discriminatedUnion('next', [rollingSchema, concludingSchema]);
-export type State = Rolling | Concluding;
+export const stateSchema = z.discriminatedUnion('next', [
+  rollingSchema,
+  awaitingSchema,
+  endWaitSchema,
+  concludingSchema,
+]);
+export type State = Rolling | Awaiting | EndWait | Concluding;
 
 /** How a task is invoked: the execution's own name and start come from Step Functions' context object. */
 export const taskEvent = <S extends z.ZodType>(state: S) =>

@@ -1,8 +1,9 @@
 /** What the service stored as JSON under its own prefix, read back. */
 import { z } from 'zod';
+import { approvalSchema, type Approval } from './approval.ts';
 import { RolloutError } from './errors.ts';
 import { recordSchema, type RolloutRecord } from './record.ts';
-import type { Registration } from './ports.ts';
+import type { Registration, WaitToken } from './ports.ts';
 
 /** What is stored is not what this version wrote: to go on as if it were empty could lose a baseline. */
 class UnreadableRecord extends RolloutError {
@@ -15,8 +16,17 @@ const registrationSchema = z.strictObject({ rack: z.string(), cluster: z.string(
 export const readRecord = (name: string, text: string | undefined): RolloutRecord =>
   parsed(recordSchema, name, text);
 
+export const readApproval = (name: string, text: string | undefined): Approval =>
+  parsed(approvalSchema, name, text);
+
 export const readRegistration = (name: string, text: string | undefined): Registration =>
   parsed(registrationSchema, name, text);
+
+const tokenSchema = z.strictObject({ execution: z.string(), token: z.string() });
+
+/** Its trouble names the parameter, and nothing of what it says. */
+export const readToken = (name: string, text: string | undefined): WaitToken =>
+  parsed(tokenSchema, name, text);
 
 const REMEDY = 'put an earlier version of it back (Parameter Store keeps 100 in its history)';
 

@@ -62,7 +62,7 @@ const shown: Shown[] = [
     name: 'plan',
     command: 'npm run -s imds-rollout -- plan --scenario docs/examples/explained.yaml --at 80s',
     args: ['plan', '--scenario', 'docs/examples/explained.yaml', '--at', '80s'],
-    exitCode: 1,
+    exitCode: 2,
   },
   {
     file: 'README.md',

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { z } from 'zod';
 
-import { noticeSchema } from '../rollout/notice.ts';
+import { approvedNoticeSchema, awaitedNoticeSchema, noticeSchema } from '../rollout/notice.ts';
 import { reportSchema } from '../rollout/report.ts';
 import { resultSchema } from '../simulator/run/result.ts';
 import { scenarioSchema } from '../simulator/scenario/schema.ts';
@@ -22,6 +22,18 @@ const published: Published[] = [
   { file: 'result', title: 'Result of imds-rollout simulate --json', schema: resultSchema, io: 'output' },
   { file: 'report', title: 'Report of a rollout', schema: reportSchema, io: 'output' },
   { file: 'notice', title: 'Detail of the events of imds-rollout', schema: noticeSchema, io: 'output' },
+  {
+    file: 'notice-awaited',
+    title: 'Detail of the event IMDS Rollout Approval Awaited',
+    schema: awaitedNoticeSchema,
+    io: 'output',
+  },
+  {
+    file: 'notice-approved',
+    title: 'Detail of the event IMDS Rollout Approved',
+    schema: approvedNoticeSchema,
+    io: 'output',
+  },
 ];
 
 async function render({ file, title, schema, io }: Published, path: string): Promise<string> {

@@ -2,15 +2,10 @@
  * Tokens for EKS: a presigned GetCallerIdentity that the cluster's authenticator sends to STS, to learn who calls
  * (github.com/kubernetes-sigs/aws-iam-authenticator, "API Authorization from Outside a Cluster").
  */
-import { Sha256 } from '@aws-crypto/sha256-js';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { Clock } from '../../rollout/ports.ts';
+import { presignCallerIdentity, type Signer } from '../sts.ts';
 
-type Credentials = ConstructorParameters<typeof SignatureV4>[0]['credentials'];
-
-export interface TokenSource {
-  region: string;
-  credentials: Credentials;
+export interface TokenSource extends Signer {
   clock: Clock;
 }
 
@@ -36,22 +31,8 @@ export function createTokens(source: TokenSource, cluster: string): () => Promis
   };
 }
 
-async function mintToken({ region, credentials }: TokenSource, cluster: string, now: Date): Promise<string> {
-  const signer = new SignatureV4({ region, credentials, service: 'sts', sha256: Sha256 });
-  const hostname = `sts.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
-  const { path, query = {} } = await signer.presign(
-    {
-      method: 'GET',
-      protocol: 'https:',
-      hostname,
-      path: '/',
-      query: { Action: 'GetCallerIdentity', Version: '2011-06-15' },
-      headers: { host: hostname, 'x-k8s-aws-id': cluster },
-    },
-    // A date that is not a whole second is signed as one.
-    { expiresIn: EXPIRES_IN_SECONDS, signingDate: now },
-  );
-  const url = new URL(path, `https://${hostname}`);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+async function mintToken(source: TokenSource, cluster: string, now: Date): Promise<string> {
+  const header = { name: 'x-k8s-aws-id', value: cluster };
+  const url = await presignCallerIdentity(source, header, { expiresIn: EXPIRES_IN_SECONDS, now });
   return `k8s-aws-v1.${Buffer.from(url.href).toString('base64url')}`;
 }

@@ -9,6 +9,7 @@ const prefix = z.string().regex(/^\/(?:[\w.-]+\/)+$/);
 
 const outputsSchema = z.object({
   StateMachineArn: z.string(),
+  ApproveFunction: z.string(),
   ReportBucket: z.string(),
   ParameterPrefix: prefix,
   RecordPrefix: prefix,

@@ -35,7 +35,7 @@ export function createStore(client: SSMClient, parameters: string, records: stri
     register: (registration) =>
       put(`${records}${registration.rack}/registration`, JSON.stringify(registration)),
     forget: async (rack) => {
-      await remove(`${records}${rack}/record`);
+      for (const what of ['approval-token', 'approval', 'record']) await remove(`${records}${rack}/${what}`);
       await remove(`${records}${rack}/registration`);
     },
   };

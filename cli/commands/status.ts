@@ -30,7 +30,13 @@ async function status(options: SourceOptions & { json?: boolean }): Promise<void
 
 async function read({ rack, ports, scene }: Source): Promise<Status> {
   const { parameters, records } = ports;
-  const [stored, record] = await Promise.all([parameters.list(rack), records.read(rack)]);
+  const [stored, record, approval] = await Promise.all([
+    parameters.list(rack),
+    records.read(rack),
+    ports.approvals.read(rack),
+  ]);
+  const { awaiting } = approval;
+  const waits = awaiting && (await ports.workflow.describe(awaiting.execution))?.status === 'RUNNING';
   const decision = decide(stored, owned(record.baseline).length > 0);
   return {
     rack,
@@ -39,6 +45,7 @@ async function read({ rack, ports, scene }: Source): Promise<Status> {
         ? { kind: 'asks', ask: decision.ask, why: null }
         : { kind: decision.kind, ask: null, why: whyNothing(decision) },
     last: record.last ?? null,
+    awaits: waits === true ? awaiting : null,
     holdsMayExist: record.holdsMayExist,
     scene: await scene(),
   };

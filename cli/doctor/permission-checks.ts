@@ -24,7 +24,7 @@ export const actionsByFunction = (): Map<string, string[]> =>
 type On = Omit<Wanted, 'actions'>;
 
 /** On what each action is needed, for some rack, cluster and execution: docs/permissions.md has the list. */
-function resourcesOf(outputs: Outputs): (action: string) => On[] {
+function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
   const { StateMachineArn, ReportBucket, ParameterPrefix, RecordPrefix, Clusters } = outputs;
   const [, partition = 'aws', , region = '', account = '', , machine = ''] = StateMachineArn.split(':');
   const arn = (service: string, rest: string): string =>
@@ -33,7 +33,8 @@ function resourcesOf(outputs: Outputs): (action: string) => On[] {
   const cluster = first.replaceAll('*', 'any');
   const bucket = `arn:${partition}:s3:::${ReportBucket}`;
   const on = (resource: string, context: On['context'] = {}): On => ({ resource, context });
-  const record = on(arn('ssm', `parameter${RecordPrefix}any/record`));
+  const memory = (what: string): On => on(arn('ssm', `parameter${RecordPrefix}any/${what}`));
+  const record = memory('record');
   const workflow = on(StateMachineArn);
   const known: Record<string, On[]> = {
     'ec2:DescribeInstances': [on('*')],
@@ -58,19 +59,31 @@ function resourcesOf(outputs: Outputs): (action: string) => On[] {
     'ssm:PutParameter': [record],
     'states:DescribeExecution': [on(arn('states', `execution:${machine}:any`))],
     'states:ListExecutions': [workflow],
+    'states:SendTaskSuccess': [workflow],
     'states:StartExecution': [workflow],
   };
+  const waits = [memory('approval'), memory('approval-token')];
+  /** What some functions need beside it, or in its place. */
+  const special: Record<string, Record<string, On[]>> = {
+    plan: { 'ssm:GetParameter': [record, memory('approval')] },
+    reconcile: { 'ssm:GetParameter': [record, memory('approval')] },
+    approve: {
+      'ssm:GetParameter': waits,
+      'ssm:PutParameter': waits,
+      'ssm:GetParametersByPath': [on(arn('ssm', `parameter${RecordPrefix.slice(0, -1)}`))],
+    },
+  };
   return (action) => {
-    const found = known[action];
+    const found = special[name]?.[action] ?? known[action];
     if (found === undefined)
       throw new Error(`on what ${action} is needed is not said in permission-checks.ts`);
     return found;
   };
 }
 
-/** The questions that IAM is asked about one function: one a resource. */
-export function wantedBy(actions: readonly string[], outputs: Outputs): Wanted[] {
-  const resources = resourcesOf(outputs);
+/** The questions that IAM is asked about the function of a name: one a resource. */
+export function wantedBy(name: string, actions: readonly string[], outputs: Outputs): Wanted[] {
+  const resources = resourcesOf(outputs, name);
   const each = actions.flatMap((action) => resources(action).map((on) => ({ action, on })));
   return [...Map.groupBy(each, ({ on }) => JSON.stringify(on)).values()].map((alike) => ({
     resource: alike[0]?.on.resource ?? '*',
@@ -101,7 +114,7 @@ export async function permissionChecks(
   const checks = await pMap(
     functions,
     ([name, actions]) =>
-      check(`permissions of ${name}`, () => permissionFinding(deployment, roles.get(name), actions)),
+      check(`permissions of ${name}`, () => permissionFinding(deployment, name, roles.get(name), actions)),
     { concurrency: AT_ONCE },
   );
   const [untold] = checks.filter(({ state }) => state === 'unknown');
@@ -113,13 +126,14 @@ export async function permissionChecks(
 
 async function permissionFinding(
   { outputs, permissions }: Pick<Deployment, 'outputs' | 'permissions'>,
+  of: string,
   role: string | undefined,
   actions: readonly string[],
 ): Promise<Finding> {
   if (role === undefined) return problem('the stack has no such function', 'Deploy again (docs/deploy.md)');
   const refused: Refused[] = [];
   try {
-    for (const wanted of wantedBy(actions, outputs))
+    for (const wanted of wantedBy(of, actions, outputs))
       refused.push(...(await permissions.refused(role, wanted)));
   } catch (error) {
     if (!(error instanceof ForbiddenError)) throw error;

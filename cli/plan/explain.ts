@@ -1,10 +1,11 @@
 /** Reads what a plan is explained by, part by part: one that may not be read leaves the others as they are. */
+import { approveCommand } from '../../rollout/approval.ts';
 import type { Fleet } from '../../rollout/fleet.ts';
 import { headroomOf } from '../../rollout/headroom.ts';
 import type { Plan } from '../../rollout/journal.ts';
 import { classOptions } from '../../rollout/options.ts';
 import { outlooks } from '../../rollout/outlook.ts';
-import { describePlan, propose } from '../../rollout/plan.ts';
+import { describePlan, propose, type Proposal } from '../../rollout/plan.ts';
 import type { PlanReads, Ports } from '../../rollout/ports.ts';
 import { needsApproval } from '../../rollout/purpose.ts';
 import { askedOptions, wayBack } from './asked.ts';
@@ -41,8 +42,21 @@ export async function explainPlan({ rack, ports, reads, days }: ExplainInput): P
   const seen = await see(look, rack);
   if (seen === undefined) return base;
   const details = await explainSeen(look, seen, days);
-  const explained: Explanation = { ...base, ...details };
+  const explained: Explanation = { ...base, ...details, ...asksSomebody(proposal, rack, details) };
   return { ...explained, risks: risksOf(explained) };
+}
+
+/** What a rollout would ask a person, as it would ask it: what was approved before needs nobody again. */
+function asksSomebody(
+  proposal: Proposal | null,
+  rack: string,
+  { approval }: Partial<Explanation>,
+): Partial<Explanation> {
+  if (proposal?.kind !== 'roll' || approval === null || approval === undefined) return {};
+  const { question } = proposal;
+  const why = question?.why ?? null;
+  const hash = question?.hash ?? null;
+  return { approval: { ...approval, why, hash, command: hash === null ? null : approveCommand(rack, hash) } };
 }
 
 async function explainSeen(look: Look, seen: Seen, days: number): Promise<Partial<Explanation>> {
@@ -88,6 +102,8 @@ async function explainSeen(look: Look, seen: Seen, days: number): Promise<Partia
     approval: {
       policy: policy.approval,
       why: needsApproval(policy, [now, ...live], purpose.target) ?? null,
+      hash: null,
+      command: null,
     },
     wayBack: await wayBack(look, seen),
   };

@@ -79,8 +79,8 @@ export interface Explanation {
     drainTimeout: number;
   } | null;
   account: { httpTokensEnforced: boolean; managedBy: string | null } | null;
-  /** What the policy asks: `why` null where the change needs nobody's approval. */
-  approval: { policy: string; why: string | null } | null;
+  /** What the policy asks: `why` null where the change needs nobody's approval, else what an approval has to name. */
+  approval: { policy: string; why: string | null; hash: string | null; command: string | null } | null;
   risks: Risk[];
   /** A command and what it comes to; none where nothing changes, null where it is not known. */
   wayBack: string[] | null;

@@ -17,7 +17,7 @@ export interface Unknown {
 
 export interface Look {
   /** To read through: fails as the neighbours do, once each. */
-  ports: Omit<PlanPorts, 'reports'> & PlanReads;
+  ports: Omit<PlanPorts, 'reports' | 'approvals'> & PlanReads;
   unknowns: readonly Unknown[];
   /** What the read gives, or null where it may or can not be read, which is remembered. */
   attempt<T>(part: string, needs: string, read: () => Promise<T>): Promise<T | null>;
@@ -64,6 +64,7 @@ export function lookOnce(ports: Ports, reads: PlanReads): Look {
       },
       workflow: {
         start: refuse,
+        answer: refuse,
         running: () => remember('running', () => ports.workflow.running()),
         describe: (name) => remember(`execution ${name}`, () => ports.workflow.describe(name)),
       },

@@ -64,6 +64,7 @@ function classBlocks({ plan, approval, policy }: Explanation): Block[] {
               : `Approval: a person has to approve this, since ${approval.why} (imds_rollout_approval is "${approval.policy}")`,
             approval.why !== null,
           ),
+          ...(approval.command === null ? [] : [text(`Once a rollout waits for it: ${approval.command}`)]),
         ]),
   ];
 }

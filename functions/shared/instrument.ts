@@ -23,6 +23,8 @@ type Invoked = (event: unknown, context: Context) => Promise<unknown>;
 export function instrument(
   step: string,
   run: (event: unknown, instruments: Instruments) => Promise<unknown>,
+  /** `logEvent: false`: also where POWERTOOLS_LOGGER_LOG_EVENT is set. */
+  options: { logEvent?: false } = {},
 ): Invoked {
   const logger = new Logger({ serviceName: SERVICE, persistentKeys: { step } });
   const metrics = new Metrics({ serviceName: SERVICE, namespace: SERVICE });
@@ -32,7 +34,7 @@ export function instrument(
   };
   // Its deadline is the function's own; the steps bound what they do by counts.
   return middy({ timeoutEarlyInMillis: 0 })
-    .use(injectLambdaContext(logger, { resetKeys: true }))
+    .use(injectLambdaContext(logger, { resetKeys: true, ...options }))
     .use(captureLambdaHandler(tracer, { captureResponse: false }))
     .after(publish)
     .onError(({ error }) => {

@@ -14,7 +14,7 @@ const events = taskEvent(rollingSchema);
 export function createTask(
   step: string,
   { clock }: { clock: Clock },
-  run: (state: Rolling) => Promise<State>,
+  run: (state: Rolling) => Promise<Rolling | Concluding>,
 ): ReturnType<typeof instrument> {
   return instrument(step, async (event, instruments) => {
     const { execution, startedAt, state } = events.parse(event);
@@ -28,13 +28,12 @@ export function createTask(
 }
 
 /** What the step came to, for people. */
-export function record({ logger }: Instruments, state: Rolling | Concluding): void {
-  const { next, counts } = state;
+export function record({ logger }: Instruments, state: State): void {
   logger.info(
     'stepped',
-    next === 'conclude'
-      ? { next, outcome: state.outcome, reason: state.reason }
-      : { next, waitsFor: state.waitsFor, counts },
+    state.next === 'conclude'
+      ? { next: state.next, outcome: state.outcome, reason: state.reason }
+      : { next: state.next, waitsFor: state.waitsFor, ...('counts' in state && { counts: state.counts }) },
   );
 }
 

@@ -1,18 +1,21 @@
 /** The account put together: everything AWS that the service meets, on one clock, behind one gate. */
-import type { Clusters, Ports } from '../../rollout/ports.ts';
+import type { Claim, Clusters, Ports } from '../../rollout/ports.ts';
 import type { Chance } from '../parts.ts';
 import type { RunningClock } from './clock.ts';
 import type { WrittenDefinition } from './definition.ts';
 import { createEc2, type Ec2Options, type SimulatedEc2 } from './ec2.ts';
 import { createEventBus, type EventBus } from './event-bus.ts';
 import type { SimulatedGate } from './gate.ts';
+import { createIdentities, proofOf } from './identities.ts';
 import { createLambda, type Handler, type Lambda } from './lambda.ts';
 import { createParameterStore, type ParameterStore } from './parameter-store.ts';
 import { createStepFunctions, type StepFunctions } from './step-functions.ts';
 import {
+  createApprovalStore,
   createNoticeBoard,
   createRecordStore,
   createReportStore,
+  type ApprovalStore,
   type NoticeBoard,
   type RecordStore,
   type ReportStore,
@@ -21,6 +24,7 @@ import {
 export interface Account {
   parameterStore: ParameterStore;
   records: RecordStore;
+  approvals: ApprovalStore;
   ec2: SimulatedEc2;
   lambda: Lambda;
   stepFunctions: StepFunctions;
@@ -28,6 +32,11 @@ export interface Account {
   reports: ReportStore;
   notices: NoticeBoard;
   ports: Ports;
+  /**
+   * What `approve` and `reject` do at a person's terminal: prove who they are, and invoke the function. Without a `by`
+   * there is no proof. Resolves to what the function answers.
+   */
+  decide(by: string | undefined, claim: Claim): Promise<unknown>;
   /** Whether any execution or function runs. */
   busy(): boolean;
   /** Milliseconds since the epoch of the last change of anything in the account. */
@@ -54,6 +63,7 @@ export function createAccount(options: {
   const { clock, chance, gate } = options;
   const parameterStore = createParameterStore({ clock, gate, prefix: parameterPrefix });
   const records = createRecordStore(gate, recordPrefix);
+  const approvals = createApprovalStore(gate, recordPrefix);
   const ec2 = createEc2({ ...options.ec2, clock, chance, gate });
   const reports = createReportStore(gate, clock);
   const notices = createNoticeBoard(gate, clock);
@@ -72,6 +82,8 @@ export function createAccount(options: {
     clock,
     parameters: parameterStore.port,
     records: records.port,
+    approvals: approvals.port,
+    identities: createIdentities(gate, clock),
     instances: ec2.port,
     clusters: options.clusters,
     workflow: stepFunctions.port,
@@ -91,6 +103,7 @@ export function createAccount(options: {
   return {
     parameterStore,
     records,
+    approvals,
     ec2,
     lambda,
     stepFunctions,
@@ -98,6 +111,17 @@ export function createAccount(options: {
     reports,
     notices,
     ports,
+    decide(by, claim) {
+      gate.note({
+        caller: { function: 'person' },
+        api: 'lambda:Invoke',
+        write: true,
+        target: 'approve',
+        body: { by: by ?? null, ...claim },
+      });
+      const identity = by === undefined ? '' : proofOf(by, claim, clock.now());
+      return lambda.invoke('approve', { ...claim, identity });
+    },
     busy: () =>
       lambda.running().length > 0 ||
       stepFunctions.executions.some((execution) => execution.status === 'RUNNING'),

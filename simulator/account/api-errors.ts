@@ -21,7 +21,7 @@ const kinds: [RegExp, new (message: string, options?: ErrorOptions) => Error][] 
     /AuthorizationError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch)/,
     ForbiddenError,
   ],
-  [/NotFound|DoesNotExist$|^NoSuch|^IncorrectInstanceState$|^Http404$/, NotFoundError],
+  [/NotFound|DoesNotExist$|^NoSuch|^IncorrectInstanceState$|^TaskTimedOut$|^Http404$/, NotFoundError],
   [
     /^(Conflict|AlreadyExists|ConflictException|ResourceInUseException|ExecutionAlreadyExists|Http409)$/,
     ConflictError,

@@ -66,13 +66,13 @@ function refuseUnlike(name: string, state: State): void {
   }
   if ('Result' in state && !state['Result'])
     throw unlike(name, 'ignores a Result that is empty, zero, false or null');
-  const resource = state['Resource'];
-  if (typeof resource === 'string' && resource.endsWith('.waitForTaskToken')) {
-    throw unlike(name, 'gives no task token');
-  }
   if (state.Type === 'Map' || state.Type === 'Parallel')
     throw unlike(name, 'runs its Tasks by state names of their own');
 }
+
+/** Whether a Task waits for its token to come back, and not only for its function. */
+export const waitsForToken = ({ Resource }: Fields): boolean =>
+  typeof Resource === 'string' && Resource.endsWith('.waitForTaskToken');
 
 function unlike(name: string, what: string): Error {
   return new Error(`state ${name} cannot be simulated: aws-local-stepfunctions ${what}`);

@@ -8,15 +8,17 @@ import {
   StateMachine,
   type RunOptions,
 } from 'aws-local-stepfunctions';
+import { NotFoundError } from '../../rollout/errors.ts';
 import type { Execution, Workflow } from '../../rollout/ports.ts';
 import { apiError } from './api-errors.ts';
 import type { RunningClock } from './clock.ts';
-import { prepareDefinition, type WrittenDefinition } from './definition.ts';
+import { prepareDefinition, waitsForToken, type WrittenDefinition } from './definition.ts';
 import { createHistory, isObject, jsonBytes, newExecution, type ExecutionRecord } from './execution.ts';
 import type { SimulatedGate } from './gate.ts';
 import { outsideInvocations } from './invocation.ts';
 import type { Lambda } from './lambda.ts';
 import { account, executionArn, functionOf, stateMachineArn, stateMachineName } from './names.ts';
+import { createTaskTokens } from './task-tokens.ts';
 
 export interface StepFunctions {
   port: Workflow;
@@ -46,6 +48,8 @@ class UncatchableError extends Error {
 interface Running {
   execution: ExecutionRecord;
   abort: () => void;
+  /** The Task that waits for its token to come back. */
+  waiting?: { state: string; token: string };
   /** Set when it is stopped, or ended by a limit: what the end will be, whatever the library says. */
   fate?: { status: 'ABORTED' | 'FAILED'; error?: string; cause?: string };
 }
@@ -63,6 +67,7 @@ export function createStepFunctions(options: {
   const executions: ExecutionRecord[] = [];
   const running = new Map<string, Running>();
   const listeners: ((execution: ExecutionRecord) => void)[] = [];
+  const tokens = createTaskTokens();
 
   const announce = (execution: ExecutionRecord): void => {
     for (const listener of listeners) listener(execution);
@@ -79,7 +84,7 @@ export function createStepFunctions(options: {
     Object.fromEntries(
       Object.entries(definition.States)
         .filter(([, state]) => state.Type === 'Task')
-        .map(([name]) => [
+        .map(([name, state]) => [
           name,
           async (input) => {
             // The library tries a Task again at once when an execution ends while a retry waits.
@@ -89,12 +94,33 @@ export function createStepFunctions(options: {
               throw new UncatchableError('States.Runtime', `Task ${name} names no FunctionName`);
             }
             const functionName = functionOf(input['FunctionName']);
+            if (waitsForToken({ ...state }))
+              return await waitForToken(run, name, functionName, input['Payload']);
             const answer = await lambda.invoke(functionName, input['Payload'] ?? {}, run.execution.name);
             if (jsonBytes(answer) > payloadLimit) throw tooLarge(name);
             return { ExecutedVersion: '$LATEST', Payload: answer as never, StatusCode: 200 };
           },
         ]),
     );
+
+  /** Invokes the function, whose answer does not count, and waits until somebody brings the token back. */
+  const waitForToken = async (run: Running, state: string, functionName: string, payload: unknown) => {
+    const token = isObject(payload) ? payload['token'] : undefined;
+    if (typeof token !== 'string')
+      throw new UncatchableError('States.Runtime', `Task ${state} hands no token on`);
+    run.waiting = { state, token };
+    const result = tokens.resultOf(token);
+    await lambda.invoke(functionName, payload, run.execution.name);
+    const answer = await result;
+    if (jsonBytes(answer) > payloadLimit) throw tooLarge(state);
+    return answer as never;
+  };
+
+  /** Whatever the execution does next, it does not wait any more. */
+  const closeToken = (run: Running): void => {
+    if (run.waiting !== undefined) tokens.close(run.waiting.token);
+    delete run.waiting;
+  };
 
   const begin = (name: string, input: { rack: string }): void => {
     const execution = newExecution(name, input, clock.now());
@@ -121,6 +147,9 @@ export function createStepFunctions(options: {
       for await (const event of eventLogs) {
         if (run.fate) continue;
         const state = 'state' in event ? event.state : undefined;
+        // The log is read a little later than it is written: what it says of other states is about the past.
+        const isOver = event.type === 'StateFailed' || event.type === 'StateExited';
+        if (isOver && state !== undefined && state.name === run.waiting?.state) closeToken(run);
         history.log(state ? { type: event.type, state } : { type: event.type });
         if (state?.output !== undefined && jsonBytes(state.output) > payloadLimit) {
           const error = tooLarge(state.name);
@@ -138,6 +167,7 @@ export function createStepFunctions(options: {
     };
     const end = (outcome: Pick<ExecutionRecord, 'status' | 'error' | 'cause' | 'output'>): void => {
       running.delete(execution.name);
+      closeToken(run);
       Object.assign(execution, outcome, { endedAt: clock.now() });
       history.end();
       announce(execution);
@@ -158,7 +188,12 @@ export function createStepFunctions(options: {
       RoleArn: `arn:aws:iam::${account}:role/imds-rollout-workflow`,
     },
     StateMachine: { Id: stateMachineArn, Name: stateMachineName },
-    // A state's paths are read in the moment it is entered.
+    // A state's paths are read in the moment it is entered, and again for every try of it.
+    Task: {
+      get Token() {
+        return tokens.issue();
+      },
+    },
     State: {
       get EnteredTime() {
         return clock.now().toISOString();
@@ -209,6 +244,18 @@ export function createStepFunctions(options: {
         gate.call({ api: 'states:ListExecutions', target: stateMachineName }, () =>
           [...running.values()].map(({ execution }) => summary(execution)),
         ),
+      answer: async (token, result) => {
+        try {
+          // Who writes the token down in an audit has written it down.
+          await gate.call({ api: 'states:SendTaskSuccess', write: true, target: stateMachineName }, () => {
+            tokens.succeed(token, result);
+          });
+          return 'answered' as const;
+        } catch (error) {
+          if (error instanceof NotFoundError) return 'gone' as const;
+          throw error;
+        }
+      },
       describe: (name) =>
         gate.call({ api: 'states:DescribeExecution', target: name }, () => {
           const execution = find(name);

@@ -1,7 +1,16 @@
 /** What the service keeps and tells: records in Parameter Store, reports in S3, notices on EventBridge. */
+import { noApproval } from '../../rollout/approval.ts';
 import { emptyRecord } from '../../rollout/record.ts';
-import { readRecord } from '../../rollout/stored.ts';
-import type { Notice, Notices, Records, Registration, Reports } from '../../rollout/ports.ts';
+import { readApproval, readRecord } from '../../rollout/stored.ts';
+import type {
+  Approvals,
+  Notice,
+  Notices,
+  Records,
+  Registration,
+  Reports,
+  WaitToken,
+} from '../../rollout/ports.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
 import { refuseBadValue } from './parameter-store.ts';
@@ -49,6 +58,53 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
     stored: (rack) => records.get(rack),
     overwrite(rack, text) {
       records.set(rack, text);
+    },
+  };
+}
+
+export interface ApprovalStore {
+  port: Approvals;
+  /** As stored, in the clear: for tests that look for the token elsewhere. */
+  tokens: readonly string[];
+}
+
+/** The question and its answer are a parameter that people read; the token is a SecureString beside it. */
+export function createApprovalStore(gate: SimulatedGate, prefix: string): ApprovalStore {
+  const approvals = new Map<string, string>();
+  const kept = new Map<string, WaitToken>();
+  const tokens: string[] = [];
+  const nameOf = (rack: string, what: string): string => `${prefix}${rack}/${what}`;
+  return {
+    tokens,
+    port: {
+      read: (rack) =>
+        gate.call({ api: 'ssm:GetParameter', target: nameOf(rack, 'approval') }, () => {
+          const text = approvals.get(rack);
+          return text === undefined ? { ...noApproval } : readApproval(nameOf(rack, 'approval'), text);
+        }),
+      write: (rack, approval) => {
+        const text = JSON.stringify(approval);
+        return gate.call(
+          {
+            api: 'ssm:PutParameter',
+            write: true,
+            target: nameOf(rack, 'approval'),
+            body: structuredClone(approval),
+          },
+          () => {
+            refuseBadValue(text);
+            approvals.set(rack, text);
+          },
+        );
+      },
+      token: (rack) =>
+        gate.call({ api: 'ssm:GetParameter', target: nameOf(rack, 'approval-token') }, () => kept.get(rack)),
+      keepToken: (rack, token) =>
+        gate.call({ api: 'ssm:PutParameter', write: true, target: nameOf(rack, 'approval-token') }, () => {
+          refuseBadValue(JSON.stringify(token));
+          kept.set(rack, token);
+          tokens.push(token.token);
+        }),
     },
   };
 }

@@ -4,6 +4,7 @@
  * visit, and nothing is running that still may.
  */
 import type { Outcome } from '../../rollout/record.ts';
+import { awaitedNotice } from './approvals.ts';
 import { millisecondsOf, optionNames } from './ask.ts';
 import { isOurs, optionsOf, type History } from './history.ts';
 import { fault, runningBuildInstances } from './judgement.ts';
@@ -13,6 +14,9 @@ import type { ObservedExecution, Rule, Truth } from './truth.ts';
 const longEnough = 20 * 60_000;
 /** What a rollout may take beyond its deadline and drain time-out: looks, conclusion, half an hour without a look. */
 const slack = 60 * 60_000;
+
+/** How long it may wait for a person. */
+const approvalWait = 7 * 24 * 60 * 60_000;
 
 const namesWhy: readonly Outcome[] = [
   'Refused',
@@ -62,10 +66,14 @@ function runsTooLong(truth: Truth, execution: ObservedExecution): string[] {
   const isExternal = truth
     .parameters()
     .some((parameter) => parameter.key === 'imds_rollout_class_writer' && parameter.value === 'external');
-  const most = (isExternal ? 2 : 1) * once + slack;
+  const asked = askedSomebody(truth, execution.name) ? approvalWait : 0;
+  const most = (isExternal ? 2 : 1) * once + asked + slack;
   if (truth.now().getTime() - Date.parse(execution.startedAt) <= most) return [];
   return [`${execution.name} does not end: it runs since ${execution.startedAt}`];
 }
+
+const askedSomebody = (truth: Truth, execution: string): boolean =>
+  truth.audit.some(({ target, caller }) => target === awaitedNotice && caller.execution === execution);
 
 function endsWithoutReason(truth: Truth): string[] {
   return truth

@@ -7,6 +7,7 @@ import type { EC2NodeClass, ManagedFieldsEntry, Node, NodeClaim } from '../../ro
 import type { Options } from '../../rollout/record.ts';
 import { functionNames } from '../scenario/names.ts';
 import type { AuditEntry } from '../parts.ts';
+import { createApprovals } from './approvals.ts';
 import { imdsKeys, isLooser, optionNames, readAsk, type Reading } from './ask.ts';
 import type { ObservedExecution, Truth } from './truth.ts';
 
@@ -103,6 +104,7 @@ export function createHistory(truth: Truth): History {
   const claims = new Set<string>();
   const prior = { httpTokens: new Set<unknown>(), httpPutResponseHopLimit: new Set<unknown>() };
   const accepted: Accepted[] = [];
+  const approvals = createApprovals();
   let reading: Reading = { kind: 'inert' };
   let written = '';
   let askedAt = truth.now().getTime();
@@ -169,19 +171,21 @@ export function createHistory(truth: Truth): History {
   };
 
   const accept = (): void => {
-    if (reading.kind !== 'asks' || reading.approval === 'always') return;
+    if (reading.kind !== 'asks') return;
     const nodeClass = classNow();
     if (nodeClass === undefined) return;
     const now = optionsOf(nodeClass);
     const target: Options = reading.external ? reading.ask : { ...baseline, ...reading.ask };
     const loosens = optionNames.some((option) => isLooser(option, target[option], now[option]));
-    if (loosens && reading.approval !== 'never') return;
+    const needsSomebody = reading.approval === 'always' || (loosens && reading.approval === 'loosening');
+    if (needsSomebody && !approvals.cover(target)) return;
     // Until a rollout takes an option up, what the class says is what was before. What somebody else writes is theirs.
     const free = reading.external ? [] : Object.keys(reading.ask).filter((key) => !owned.has(key));
     baseline = { ...baseline, ...pick(now, free) };
     const last = accepted.at(-1);
     if (last && JSON.stringify(last.target) === JSON.stringify(target)) return;
     accepted.push({ at: truth.now().getTime(), target });
+    approvals.onlyFor(target);
   };
 
   /** An option that nobody asks for, is as it was, and was concluded on, is not ours any more. */
@@ -253,6 +257,7 @@ export function createHistory(truth: Truth): History {
     look(entries) {
       noteOtherClass();
       noteClassWrites(entries);
+      for (const entry of entries) approvals.note(entry);
       noteOwned(entries);
       const parameterWrite = entries.findLast(
         (entry) => !isOurs(entry) && entry.write && entry.api.startsWith('ssm:'),

@@ -14,6 +14,7 @@ const modules: Record<FunctionName, () => Promise<FunctionModule>> = {
   reconcile: () => import('../../functions/reconcile/create-handler.ts'),
   'rollout-ended': () => import('../../functions/rollout-ended/create-handler.ts'),
   plan: () => import('../../functions/plan/create-handler.ts'),
+  approve: () => import('../../functions/approve/create-handler.ts'),
   'hold-and-patch': () => import('../../functions/hold-and-patch/create-handler.ts'),
   observe: () => import('../../functions/observe/create-handler.ts'),
   'modify-stragglers': () => import('../../functions/modify-stragglers/create-handler.ts'),

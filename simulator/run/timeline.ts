@@ -1,23 +1,40 @@
 /** Plays a scenario's timeline: what people and accidents do, each at its moment. */
 import { NotFoundError, RolloutError } from '../../rollout/errors.ts';
+import { AWAITED } from '../../rollout/notice.ts';
 import { retryRollout } from '../../rollout/retry.ts';
-import type { CommandName } from '../scenario/names.ts';
-import type { ScenarioAction } from '../scenario/scenario.ts';
+import type { ScenarioAction, ScenarioCommand } from '../scenario/scenario.ts';
 import type { EventFate } from '../account/event-bus.ts';
+import type { NoticeBoard } from '../account/storage.ts';
 import { buildOf, type World } from './world.ts';
 
 /** Steers a rollout as the command line does, on the ports of the world. */
-export type CommandHook = (command: CommandName, world: World) => Promise<void>;
+export type CommandHook = (command: ScenarioCommand, world: World) => Promise<void>;
 
 /** What the product has of them. A refusal is met with a shrug, as at a terminal. */
-const productCommands: CommandHook = async (command, { account, scenario }) => {
-  if (command !== 'retry') return;
+const productCommands: CommandHook = async (action, { account, scenario }) => {
+  const { command, by, reason } = action;
   try {
-    await retryRollout(account.ports, scenario.rack);
+    if (command === 'retry') await retryRollout(account.ports, scenario.rack);
+    if (command !== 'approve' && command !== 'reject') return;
+    const decision = command === 'approve' ? 'approved' : 'rejected';
+    const hash = hashMeant(account.notices.sent, action.hash);
+    await account.decide(by ?? undefined, { rack: scenario.rack, hash, decision, reason });
   } catch (error) {
-    if (!(error instanceof RolloutError)) throw error;
+    if (!(error instanceof RolloutError) && !isFunctionError(error)) throw error;
   }
 };
+
+/** A function that failed says so with its error's name; the person tries again, or does not. */
+const isFunctionError = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('{"errorMessage"');
+
+/** Told by the notices, which is how people hear of it. Where nothing was asked, a hash that nobody knows. */
+function hashMeant(sent: NoticeBoard['sent'], meant: string): string {
+  const asked = sent.filter(({ type }) => type === AWAITED);
+  const notice = meant === 'first' ? asked.at(0) : meant === 'awaited' ? asked.at(-1) : undefined;
+  if (meant !== 'first' && meant !== 'awaited') return meant;
+  return typeof notice?.detail['hash'] === 'string' ? notice.detail['hash'] : '000000000000';
+}
 
 export interface Timeline {
   /** Whether every entry has been played. */
@@ -63,7 +80,7 @@ export function startTimeline(world: World, commands: CommandHook = productComma
         account.ec2.modifyByHand(instanceOf(world, action.node), action.options);
         break;
       case 'command':
-        void commands(action.command, world);
+        void commands(action, world);
         break;
       case 'stopExecution':
         stopLast(world);

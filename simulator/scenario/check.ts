@@ -2,7 +2,7 @@
 import { isKey, parameters, POLICY_PREFIX } from '../../rollout/parameters.ts';
 import { formatDuration } from './duration.ts';
 import { availableCommands } from './names.ts';
-import { actionKeys, expandNodes } from './normalise.ts';
+import { actionKeys, COMMAND_DETAILS, expandNodes } from './normalise.ts';
 import type { WrittenScenario } from './schema.ts';
 import { suggest } from './suggest.ts';
 
@@ -250,7 +250,11 @@ function badEvent({ timeline }: WrittenScenario, index: number): Problem[] {
   ];
 }
 
-function badCommand({ command }: Entry, path: Path): Problem[] {
+function badCommand(entry: Entry, path: Path): Problem[] {
+  const { command } = entry;
+  const detail = COMMAND_DETAILS.find((key) => entry[key] !== undefined);
+  if (detail !== undefined && command !== 'approve' && command !== 'reject')
+    return [{ path: [...path, detail], what: 'is about approve and reject alone' }];
   if (command === undefined || availableCommands.includes(command)) return [];
   const available = availableCommands.length === 0 ? 'no command' : availableCommands.join(', ');
   return [

@@ -6,6 +6,7 @@ export const functionNames = [
   'reconcile',
   'rollout-ended',
   'plan',
+  'approve',
   'hold-and-patch',
   'observe',
   'modify-stragglers',
@@ -19,7 +20,7 @@ export const commandNames = ['pause', 'resume', 'abort', 'retry', 'approve', 're
 export type CommandName = (typeof commandNames)[number];
 
 /** Those that the product has: a timeline cannot play the others. */
-export const availableCommands: readonly CommandName[] = ['retry'];
+export const availableCommands: readonly CommandName[] = ['retry', 'approve', 'reject'];
 
 const kinds = [
   'EC2NodeClass',
@@ -51,6 +52,8 @@ export const apis: readonly string[] = [
   'states:StartExecution',
   'states:ListExecutions',
   'states:DescribeExecution',
+  'states:SendTaskSuccess',
+  'sts:GetCallerIdentity',
   's3:PutObject',
   's3:GetObject',
   's3:ListObjectsV2',

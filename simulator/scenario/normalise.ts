@@ -1,5 +1,6 @@
 /** From the scenario as written (schema.ts) to the scenario as played (scenario.ts). */
 import { parseDuration } from './duration.ts';
+import type { CommandName } from './names.ts';
 import type {
   Scenario,
   ScenarioAction,
@@ -107,9 +108,26 @@ function parametersOf(written: WrittenScenario['parameters']): Record<string, Sc
   return mapValues(written, (value) => (typeof value === 'string' ? { value, type: 'String' } : value));
 }
 
+/** Keys that say more of a command. */
+export const COMMAND_DETAILS = ['by', 'hash', 'reason'] as const;
+
 /** The names of the actions of an entry; check.ts sees to it that there is exactly one. */
 export function actionKeys(entry: Written<'timeline'>): string[] {
-  return Object.keys(entry).filter((key) => key !== 'at');
+  const beside: readonly string[] = ['at', ...COMMAND_DETAILS];
+  return Object.keys(entry).filter((key) => !beside.includes(key));
+}
+
+/** Where a scenario does not say who approves and why. */
+const SOMEBODY = 'arn:aws:iam::123456789012:user/approver';
+
+function commandOf(command: CommandName, { by, hash, reason }: Written<'timeline'>): ScenarioAction {
+  return {
+    kind: 'command',
+    command,
+    by: by === 'nobody' ? null : (by ?? SOMEBODY),
+    hash: hash ?? 'awaited',
+    reason: reason ?? 'played by the scenario',
+  };
 }
 
 function actionOf(entry: Written<'timeline'>): ScenarioAction {
@@ -129,7 +147,7 @@ function actionOf(entry: Written<'timeline'>): ScenarioAction {
     };
   }
   if (entry.event !== undefined) return eventOf(entry.event);
-  if (entry.command) return { kind: 'command', command: entry.command };
+  if (entry.command) return commandOf(entry.command, entry);
   if (entry.stopExecution) return { kind: 'stopExecution' };
   if (entry.crash) return { kind: 'crash', ...entry.crash };
   if (entry.karpenter?.stop !== undefined) return { kind: 'stopKarpenter', for: entry.karpenter.stop };

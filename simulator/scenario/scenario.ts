@@ -95,6 +95,17 @@ interface ScenarioServiceAccount {
   podIdentity: boolean;
 }
 
+/** What a person types; of approve and reject also who, what about and why. */
+export interface ScenarioCommand {
+  kind: 'command';
+  command: CommandName;
+  /** null: somebody who cannot prove who they are. */
+  by: string | null;
+  /** `awaited`: what was asked last; `first`: what was asked first of all. */
+  hash: string;
+  reason: string;
+}
+
 /** What a timeline entry does. */
 export type ScenarioAction =
   | { kind: 'set'; parameters: Record<string, ScenarioParameter> }
@@ -122,7 +133,7 @@ export type ScenarioAction =
   /** What happens to the events of the next set or unset; `by` only where late. */
   | { kind: 'event'; fate: 'lost' | 'doubled' }
   | { kind: 'event'; fate: 'late'; by: number }
-  | { kind: 'command'; command: CommandName }
+  | ScenarioCommand
   | { kind: 'stopExecution' }
   | { kind: 'crash'; function: FunctionName; when: 'before' | 'after' }
   | { kind: 'stopKarpenter'; for: number }

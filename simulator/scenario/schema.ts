@@ -175,6 +175,7 @@ const node = z.strictObject({
   ready: bool.prefault(true),
 });
 
+const hashText = 'awaited, first, or 12 hexadecimal digits';
 const lateText = 'lost, doubled, late:2m';
 const capacityText = 'ok, none, after:10m';
 const yes = z.literal(true, 'true');
@@ -209,6 +210,17 @@ const timelineEntry = z.strictObject({
     .regex(/^(lost|doubled|late:\d+(s|m|h|d))$/, lateText)
     .exactOptional(),
   command: oneOf(commandNames).exactOptional(),
+  by: z
+    .string('an ARN, or nobody')
+    .min(1, 'an ARN, or nobody')
+    .exactOptional()
+    .describe('Of approve and reject: who. nobody: without a proof of identity'),
+  hash: z
+    .string(hashText)
+    .regex(/^(awaited|first|[0-9a-f]{12})$/, hashText)
+    .exactOptional()
+    .describe('Of approve and reject: what about. Absent: awaited'),
+  reason: z.string('a text').exactOptional().describe('Of approve and reject: why'),
   stopExecution: yes.exactOptional(),
   crash: z.strictObject({ function: oneOf(functionNames), when: oneOf(['before', 'after']) }).exactOptional(),
   karpenter: z

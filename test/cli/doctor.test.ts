@@ -141,7 +141,12 @@ describe('doctor', () => {
     ],
     [
       'functions that IAM does not let do their work',
-      ['permissions of conclude', 'permissions of reconcile', 'permissions of rollout-ended'],
+      [
+        'permissions of approve',
+        'permissions of conclude',
+        'permissions of reconcile',
+        'permissions of rollout-ended',
+      ],
       ({ account }) => account.refused.add('events:PutEvents'),
     ],
     [

@@ -117,7 +117,7 @@ describe('the stack', () => {
     });
     const [what] = await said(readOutputs(client, place));
     expect(what).toMatch(
-      /\(ROLLBACK_COMPLETE\) lacks the outputs StateMachineArn, ParameterPrefix, RecordPrefix/,
+      /\(ROLLBACK_COMPLETE\) lacks the outputs StateMachineArn, ApproveFunction, ParameterPrefix, RecordPrefix/,
     );
   });
 });

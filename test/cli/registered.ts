@@ -6,6 +6,7 @@ import { createObjects } from '../../cli/account/objects.ts';
 import type { Deployment } from '../../cli/deployment.ts';
 import { actionsByFunction } from '../../cli/doctor/permission-checks.ts';
 import type { Mark, Say } from '../../cli/step.ts';
+import { noApproval, type Approval } from '../../rollout/approval.ts';
 import type { Instance } from '../../rollout/ec2.ts';
 import { NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { Execution, Registration, StoredParameter } from '../../rollout/ports.ts';
@@ -17,6 +18,7 @@ const clock = { now: () => NOW };
 export interface Account {
   registrations: Registration[];
   records: Map<string, RolloutRecord>;
+  approval: Approval;
   parameters: StoredParameter[];
   executions: Execution[];
   reports: Map<string, string>;
@@ -39,6 +41,7 @@ export const writer = `${ROLE}imds-rollout-ObserveRole`;
 export const newAccount = (): Account => ({
   registrations: [],
   records: new Map(),
+  approval: noApproval,
   parameters: [],
   executions: [],
   reports: new Map(),
@@ -90,6 +93,15 @@ function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
         account.records.set(rack, record);
       },
     },
+    approvals: {
+      read: async () => account.approval,
+      write: async (_rack, approval) => {
+        account.approval = approval;
+      },
+      token: async () => undefined,
+      keepToken: async () => undefined,
+    },
+    identities: { verify: () => Promise.reject(new NotFoundError('nobody decides here')) },
     instances: {
       find: async () => account.instances,
       modifyMetadataOptions: () => Promise.reject(new NotFoundError('nobody modifies here')),
@@ -103,6 +115,7 @@ function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
       },
       running: async () => account.executions.filter(({ status }) => status === 'RUNNING'),
       describe: async (name) => account.executions.find((each) => each.name === name),
+      answer: async () => 'gone',
     },
     reports: {
       put: async (key, body) => {
@@ -120,6 +133,7 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
     stack: 'imds-rollout',
     region: 'eu-west-1',
     outputs: {
+      ApproveFunction: 'imds-rollout-approve',
       StateMachineArn: 'arn:aws:states:eu-west-1:123456789012:stateMachine:imds-rollout',
       ReportBucket: 'reports',
       ParameterPrefix: '/racks/',
@@ -155,6 +169,7 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
     },
     progress: { of: async () => ({ state: 'Wait', waitsFor: 'b-1' }) },
     objects: async () => createObjects(api),
+    decide: async () => ({ refused: 'nobody decides here' }),
     identity: async () => 'arn:aws:iam::123456789012:user/somebody',
   };
 }

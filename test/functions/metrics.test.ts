@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createHandler as createReconcile } from '../../functions/reconcile/create-handler.ts';
 import { createTask } from '../../functions/shared/task.ts';
 import type { ReconcilePorts } from '../../rollout/reconcile.ts';
-import type { Counts, Rolling, State } from '../../rollout/state.ts';
+import type { Concluding, Counts, Rolling } from '../../rollout/state.ts';
 import { onRack, RACK, type Rack } from './rack.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
@@ -65,7 +65,10 @@ function published(): Record<string, unknown>[] {
     .map(({ _aws: _directions, ...values }) => values);
 }
 
-async function step(second: number, run: (state: Rolling) => State): Promise<Record<string, unknown>[]> {
+async function step(
+  second: number,
+  run: (state: Rolling) => Rolling | Concluding,
+): Promise<Record<string, unknown>[]> {
   const task = createTask('observe', { clock: clockAt(second) }, async (now) => run(now));
   await task({ execution: state.execution, startedAt: state.startedAt, state }, context);
   return published();

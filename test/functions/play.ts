@@ -2,10 +2,13 @@
 import type { Rolling, State } from '../../rollout/state.ts';
 import type { Rack } from './rack.ts';
 
-export type Task = Rolling['next'] | 'plan' | 'observe' | 'conclude';
+export type Task = Rolling['next'] | 'plan' | 'approve' | 'observe' | 'conclude';
 
 /** The function behind what comes next. */
-const taskOf = ({ next }: State): Exclude<Task, 'look'> => (next === 'look' ? 'observe' : next);
+function taskOf({ next }: State): Exclude<Task, 'look'> {
+  if (next === 'look') return 'observe';
+  return next === 'await-approval' || next === 'end-wait' ? 'approve' : next;
+}
 
 /** Runs what comes next again and again, as the workflow does, until it is what the test waits for. */
 export async function until(rack: Rack, start: State, isThere: (state: State) => boolean): Promise<State> {

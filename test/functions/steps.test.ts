@@ -151,6 +151,7 @@ describe('concluding', () => {
     onRack(RACK, async (rack) => {
       const { ports } = rack.world.account;
       const looking = await until(rack, await plan(rack), ({ next }) => next === 'look');
+      if (looking.next !== 'look') throw new Error('it does not look');
       const { schemaVersion, execution, startedAt, looks, target } = looking;
       const [registration] = await ports.records.registrations();
       const cluster = await ports.clusters.connect(registration?.cluster ?? '');

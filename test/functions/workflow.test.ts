@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as errors from '../../rollout/errors.ts';
 import { outcomes } from '../../rollout/record.ts';
-import { rollingSchema } from '../../rollout/state.ts';
+import { APPROVAL_SECONDS } from '../../rollout/approval.ts';
+import { awaitingSchema, endWaitSchema, rollingSchema } from '../../rollout/state.ts';
 import { functionNames } from '../../simulator/scenario/names.ts';
 
 interface Transition {
@@ -32,6 +33,8 @@ interface State {
   Retry?: Transition[];
   TimeoutSeconds?: number;
   OutputPath?: string;
+  Resource?: string;
+  ResultPath?: string;
   Parameters?: { FunctionName: string; Payload: Record<string, string> };
   Error?: string;
   Cause?: string;
@@ -48,6 +51,8 @@ const definition = JSON.parse(readFileSync('statemachine/rollout.asl.json', 'utf
 };
 const states = Object.entries(definition.States);
 const tasks = states.filter(([, { Type }]) => Type === 'Task');
+/** Those that end with their function's answer, and do not wait for anybody else's. */
+const answering = tasks.filter(([name]) => name !== 'Await approval');
 const choices = states.filter(([, { Type }]) => Type === 'Choice');
 
 /** A function's time-out, as serverless.yml gives it to all of them. */
@@ -88,7 +93,9 @@ describe('every task', () => {
       kebab(/^\$\{(\w+)FunctionArn\}$/.exec(Parameters?.FunctionName ?? '')?.[1] ?? ''),
     );
     const notTasks = ['parameter-changed', 'reconcile', 'rollout-ended'];
-    expect(names.sort()).toEqual(functionNames.filter((name) => !notTasks.includes(name)).sort());
+    const known = functionNames.filter((name) => !notTasks.includes(name));
+    // It asks, and it ends the wait of who asked before.
+    expect(names.sort()).toEqual([...known, 'approve'].sort());
   });
 
   it.each(tasks)('%s: is given more time than its function has', (_, { TimeoutSeconds = 0 }) => {
@@ -96,17 +103,31 @@ describe('every task', () => {
     expect(TimeoutSeconds).toBeGreaterThan(FUNCTION_SECONDS);
   });
 
-  it.each(tasks)(
+  const payload = {
+    'execution.$': '$$.Execution.Name',
+    'startedAt.$': '$$.Execution.StartTime',
+    'state.$': '$',
+  };
+
+  it.each(answering)(
     '%s: gets the execution’s name and start and the whole state, and answers with a state',
     (_, task) => {
-      expect(task.Parameters?.Payload).toEqual({
-        'execution.$': '$$.Execution.Name',
-        'startedAt.$': '$$.Execution.StartTime',
-        'state.$': '$',
-      });
+      expect(task.Parameters?.Payload).toEqual(payload);
       expect(task.OutputPath).toBe('$.Payload');
     },
   );
+
+  it('Await approval hands its token on as well, and puts what comes back beside the state, for Plan', () => {
+    const wait = definition.States['Await approval'];
+    expect(wait).toMatchObject({
+      Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
+      Parameters: { Payload: { ...payload, 'token.$': '$$.Task.Token' } },
+      ResultPath: '$.decided',
+      Next: 'Plan',
+    });
+    expect(wait?.OutputPath).toBeUndefined();
+    expect(wait?.TimeoutSeconds).toBe(APPROVAL_SECONDS);
+  });
 
   it.each(tasks)('%s: catches whatever is left, beside the state, and concludes', (name, { Catch = [] }) => {
     expect(Catch).toHaveLength(1);
@@ -141,9 +162,12 @@ describe('retries', () => {
     const names = Retry.flatMap(({ ErrorEquals = [] }) => ErrorEquals);
     expect(names.filter((name) => !ours.has(name) && !theirs.has(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toEqual(
-      expect.arrayContaining(['TransientError', 'ConflictError', 'Sandbox.Timedout', 'States.Timeout']),
-    );
+    expect(names).toEqual(expect.arrayContaining(['TransientError', 'ConflictError', 'Sandbox.Timedout']));
+  });
+
+  it.each(tasks)('%s: of what ran out of time, except where that is an answer', (name, { Retry = [] }) => {
+    const names = Retry.flatMap(({ ErrorEquals = [] }) => ErrorEquals);
+    expect(names.includes('States.Timeout')).toBe(name !== 'Await approval');
   });
 
   it.each(tasks)('%s: never what a retry cannot mend', (_, { Retry = [] }) => {
@@ -165,7 +189,12 @@ describe('retries', () => {
 });
 
 describe('what comes next', () => {
-  const answers = new Set<string>([...rollingSchema.shape.next.options, 'conclude']);
+  const answers = new Set<string>([
+    ...rollingSchema.shape.next.options,
+    ...awaitingSchema.shape.next.values,
+    ...endWaitSchema.shape.next.values,
+    'conclude',
+  ]);
 
   it.each(choices)('%s: is chosen by words that steps say', (_, { Choices = [] }) => {
     for (const rule of Choices.flatMap((each) => each.Or ?? [each])) {
@@ -180,6 +209,8 @@ describe('what comes next', () => {
     const ways = Object.fromEntries(Choices.map(({ StringEquals = '', Next }) => [StringEquals, Next]));
     expect(ways).toEqual({
       look: 'Wait',
+      'await-approval': 'Await approval',
+      'end-wait': 'End earlier wait',
       'hold-and-patch': 'Hold and patch',
       'modify-stragglers': 'Modify stragglers',
       'take-back': 'Take back',
@@ -196,8 +227,8 @@ describe('what comes next', () => {
     expect(definition.States[definition.StartAt]).toMatchObject({ Type: 'Wait', Seconds: 30, Next: 'Plan' });
   });
 
-  it('outlasts the longest deadline and drain time-out together', () => {
-    expect(definition.TimeoutSeconds).toBeGreaterThan((24 + 48) * 3600);
+  it('outlasts the wait for a person and the longest deadline and drain time-out together', () => {
+    expect(definition.TimeoutSeconds).toBeGreaterThan(APPROVAL_SECONDS + (24 + 48) * 3600);
   });
 });
 

@@ -2,6 +2,7 @@
  * The product on the real neighbours, in real time: its handlers, its ports and its workflow. The workflow is run in
  * this process, so that one of its ports is not the deployed one; packaged.ts has all of them as they are deployed.
  */
+import { createIdentities } from '../../adapters/identities.ts';
 import { ec2Instances } from '../../adapters/instances.ts';
 import { busNotices } from '../../adapters/notices.ts';
 import { rolloutPorts, type RolloutSettings } from '../../adapters/rollout-ports.ts';
@@ -68,6 +69,7 @@ export async function startProduct(
   const ports: Ports = {
     ...rolloutPorts(settings),
     clock: { now: () => new Date(Date.now() + ahead) },
+    identities: createIdentities(settings.STATE_MACHINE_ARN, { now: () => new Date() }),
     instances: ec2Instances(),
     notices: noting(busNotices(), notices),
     workflow: stepFunctions.port,

@@ -224,7 +224,7 @@ export async function rackByHand(parameters: Record<string, string> = {}): Promi
       let state = await task('plan', { rack: RACK });
       for (let steps = 0; steps < 200; steps += 1) {
         await before(state);
-        if (state.next !== 'conclude') await clock.advance(state.lookAgainIn * 1000);
+        if ('lookAgainIn' in state) await clock.advance(state.lookAgainIn * 1000);
         await karpenter();
         const name = state.next === 'look' ? 'observe' : state.next;
         const after = await task(name, state);

@@ -68,9 +68,26 @@ const resources: Record<string, string[]> = {
   'ssm:PutParameter': [`arn:aws:ssm:${here}:parameter/imds-rollout/racks/*/record`],
   'states:DescribeExecution': [`arn:aws:states:${here}:execution:${machine}:*`],
   'states:ListExecutions': [`arn:aws:states:${here}:stateMachine:${machine}`],
+  'states:SendTaskSuccess': [`arn:aws:states:${here}:stateMachine:${machine}`],
   'states:StartExecution': [`arn:aws:states:${here}:stateMachine:${machine}`],
   'xray:PutTelemetryRecords': ['*'],
   'xray:PutTraceSegments': ['*'],
+};
+
+const memory = (what: string): string => `arn:aws:ssm:${here}:parameter/imds-rollout/racks/*/${what}`;
+
+/** Where a function has to do with approvals: of the token of a wait only `approve` knows. */
+const ofApproval: Record<string, Record<string, string[]>> = {
+  plan: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
+  reconcile: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
+  approve: {
+    'ssm:GetParameter': [memory('approval'), memory('approval-token')],
+    'ssm:PutParameter': [memory('approval'), memory('approval-token')],
+    'ssm:GetParametersByPath': [
+      `arn:aws:ssm:${here}:parameter/imds-rollout/racks`,
+      `arn:aws:ssm:${here}:parameter/imds-rollout/racks/*`,
+    ],
+  },
 };
 
 test('every function is deployed', () => {
@@ -99,7 +116,8 @@ describe.each(named)('%s', (name, deployed) => {
       ({ action }) => action,
     );
     for (const [action, each] of grouped) {
-      const expected = resources[action]?.map((arn) => arn.replace('<name>', deployed.FunctionName));
+      const on = ofApproval[name]?.[action] ?? resources[action];
+      const expected = on?.map((arn) => arn.replace('<name>', deployed.FunctionName));
       expect([...new Set(each.map(({ resource }) => resource))].sort(), action).toEqual(expected?.sort());
     }
   });
@@ -123,6 +141,7 @@ test('doctor asks about what the roles allow, of each function', () => {
   expect([...roles].sort()).toEqual(named.map(([name, { Role }]) => [name, Role]).sort());
   const outputs = {
     StateMachineArn: template.output('StateMachineArn'),
+    ApproveFunction: template.output('ApproveFunction'),
     ReportBucket: template.output('ReportBucket'),
     ParameterPrefix: template.output('ParameterPrefix'),
     RecordPrefix: template.output('RecordPrefix'),
@@ -136,8 +155,8 @@ test('doctor asks about what the roles allow, of each function', () => {
     );
   for (const [name, { Role }] of named) {
     const statements = statementsOf(template, Role);
-    const asked = wantedBy([...(calls.get(name)?.actions ?? [])], outputs).flatMap(({ actions, resource }) =>
-      actions.map((action) => ({ action, resource })),
+    const asked = wantedBy(name, [...(calls.get(name)?.actions ?? [])], outputs).flatMap(
+      ({ actions, resource }) => actions.map((action) => ({ action, resource })),
     );
     const notAllowed = asked.filter(
       ({ action, resource }) =>

@@ -48,6 +48,7 @@ export function fakeWorkflow(...executions: Execution[]): Workflow & { started: 
     started,
     running: async () => executions.filter(({ status }) => status === 'RUNNING'),
     describe: async (name) => executions.find((each) => each.name === name),
+    answer: async () => 'gone',
     start: async (name) => {
       started.push(name);
       const earlier = executions.find((each) => each.name === name);

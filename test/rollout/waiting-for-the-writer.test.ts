@@ -1,7 +1,8 @@
 /** What comes after a look while the class's own writer is waited for, and once it has come. */
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { nextOf, type Look } from '../../rollout/progress.ts';
-import { stateSchema, type Concluding, type Rolling } from '../../rollout/state.ts';
+import { concludingSchema, rollingSchema, type Concluding, type Rolling } from '../../rollout/state.ts';
 import { instant, record, rolling } from './given.ts';
 import { look, notReady, PRIOR } from './looks.ts';
 
@@ -23,7 +24,7 @@ function after(
     ...given.state,
   };
   const seen = look(seconds, { phase: { kind: 'awaited', why: WHY }, ...more });
-  return stateSchema.parse(nextOf(state, seen, record({ prior: PRIOR })));
+  return z.union([rollingSchema, concludingSchema]).parse(nextOf(state, seen, record({ prior: PRIOR })));
 }
 
 describe('while the writer is waited for', () => {

@@ -223,7 +223,7 @@ describe('what is wrong with a scenario', () => {
     ],
     [
       'timeline: [{at: 1m, command: pause}]',
-      '3:21: timeline[0].command: pause is not available yet: retry can be played so far',
+      '3:21: timeline[0].command: pause is not available yet: retry, approve, reject can be played so far',
     ],
     [
       'timeline: [{at: 1m}]',

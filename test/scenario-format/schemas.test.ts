@@ -13,12 +13,15 @@ describe('the published JSON Schemas', () => {
     expect(run.status).toBe(0);
   });
 
-  it.each(['scenario', 'result', 'report', 'notice'])('%s is of draft 2020-12', (file) => {
-    expect(read(file)).toMatchObject({
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-      type: 'object',
-    });
-  });
+  it.each(['scenario', 'result', 'report', 'notice', 'notice-awaited', 'notice-approved'])(
+    '%s is of draft 2020-12',
+    (file) => {
+      expect(read(file)).toMatchObject({
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+      });
+    },
+  );
 
   it('accepts the default scenario, and no wrong key', () => {
     const schema = z.fromJSONSchema(read('scenario') as Parameters<typeof z.fromJSONSchema>[0]);

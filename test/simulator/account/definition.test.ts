@@ -56,7 +56,6 @@ test.each([
   [{ Type: 'Fail', CausePath: "States.Format('{}', $.reason)" }, 'CausePath'],
   [{ Type: 'Pass', Result: false, End: true }, 'Result'],
   [{ Type: 'Map', End: true }, 'names'],
-  [{ Type: 'Task', Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken', End: true }, 'token'],
   [{ Type: 'Pass', QueryLanguage: 'JSONata', End: true }, 'JSONata'],
 ])('what cannot be simulated is refused by name', (state, what) => {
   expect(() => prepareDefinition({ StartAt: 'Odd', States: { Odd: state } })).toThrow(
