@@ -40,7 +40,9 @@ describe('a hop limit from 1 to 2', () => {
   it('is flagged as loosening, with what the policy asks and what to type, and ends with 2', () => {
     expect(status).toBe(2);
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/^Once a rollout waits for it: imds-rollout approve -r demo --hash [0-9a-f]{12} /m);
+    expect(stdout).toMatch(
+      /^Once a rollout waits for it: imds-rollout approve -r demo --hash [0-9a-f]{12} /m,
+    );
     expect(stdout).toContain('Looser: httpPutResponseHopLimit 1 → 2\n');
     expect(stdout).toContain(
       'Approval: a person has to approve this, since it loosens httpPutResponseHopLimit 1 → 2 (imds_rollout_approval is "loosening")\n',
