@@ -101,6 +101,8 @@ it('is written by nobody: every call on record is a read', { timeout: 180_000 },
       'arn:aws:states:eu-west-1:123456789012:stateMachine:x',
     ),
     reports: nobody,
+    approvals: { read: fail, write: fail, token: fail, keepToken: fail },
+    identities: { verify: fail },
     notices: nobody,
   };
   const reads = {
