@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Outcome } from '../../rollout/record.ts';
 import { keep } from '../karpenter/on-karpenter.ts';
 import type { Machine } from '../karpenter/machines.ts';
-import { PATIENCE_S } from '../karpenter/waits.ts';
+import { PATIENCE_S } from '../karpenter/world.ts';
 import type { DeployedRack } from './rack.ts';
 import type { DeployedWorld } from './world.ts';
 

@@ -10,10 +10,10 @@ import { parameterStoreChange } from '../../simulator/account/events.ts';
 import { stateMachineArn } from '../../simulator/account/names.ts';
 import { buildsOf, type Builds } from '../karpenter/builds.ts';
 import { watch } from '../karpenter/history.ts';
-import { CLUSTER } from '../karpenter/world.ts';
+import { CLUSTER, PATIENCE_S } from '../karpenter/world.ts';
 import { nodeClassOf, nodePoolOf } from '../karpenter/objects.ts';
 import { writeClass } from '../karpenter/writers.ts';
-import { PATIENCE_S, waitsOf, type Waits } from '../karpenter/waits.ts';
+import { waitsOf, type Waits } from '../karpenter/waits.ts';
 import type { Ground } from './world.ts';
 
 interface Ended {
@@ -72,7 +72,7 @@ export async function createDeployedRack(
   for (const [key, value] of Object.entries({ ...isOn, ...parameters })) await store(key, value);
 
   const changes = watch({
-    machines: async () => (await world.lately()).get(name) ?? [],
+    machines: async () => (await world.machines()).get(name) ?? [],
     executions: () => [],
     fates: () => [...world.kubelet.fates].filter(([pod]) => pod.startsWith(`${name}-`)),
   });

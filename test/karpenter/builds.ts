@@ -11,7 +11,8 @@ export interface Builds {
   /** Once the Build runs. */
   running(name: string): Promise<Fate>;
   fate(name: string): Fate | undefined;
-  machines(): Promise<Machine[]>;
+  /** As they are now; where `since` is given, as they were at some moment after it. */
+  machines(since?: number): Promise<Machine[]>;
   machineOf(build: string): Promise<Machine | undefined>;
 }
 
@@ -29,7 +30,8 @@ const PODS = '/api/v1/namespaces/default/pods';
 export function buildsOf(world: Parts, name: string): Builds {
   const { api, kubelet } = world;
   const full = (build: string): string => `${name}-${build}`;
-  const machines = async (): Promise<Machine[]> => (await world.machines()).get(name) ?? [];
+  const machines = async (since = Date.now()): Promise<Machine[]> =>
+    (await world.machines(since)).get(name) ?? [];
   return {
     machines,
     async startBuild(build, { runsFor, cpu, annotations = {} } = {}) {
@@ -59,7 +61,7 @@ export function buildsOf(world: Parts, name: string): Builds {
     },
     fate: (build) => kubelet.fates.get(full(build)),
     async running(build) {
-      await world.until(`Build ${full(build)} runs`, () => kubelet.fates.has(full(build)), 180);
+      await world.until(`Build ${full(build)} runs`, () => kubelet.fates.has(full(build)));
       const fate = kubelet.fates.get(full(build));
       if (fate === undefined) throw new Error(`Build ${full(build)} is forgotten`);
       return fate;

@@ -53,11 +53,19 @@ export async function readMachines({ cluster, ec2 }: { cluster: Cluster; ec2: Ec
 const isTrue = ({ status }: NodeClaim, type: string): boolean =>
   (status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 
-/** The same reading for everybody who asks within a second: for onlookers, to whom an older one is as good. */
-export function shared(read: () => Promise<Machines>): () => Promise<Machines> {
+/** How old a reading may be that is shared. */
+const SHARED_MS = 500;
+
+/**
+ * One reading for everybody who looks at about the same time: many racks are waited for at once, and each reading is
+ * of all of them. Never one that was begun before `since`, milliseconds since 1970.
+ */
+export function shared(read: () => Promise<Machines>): (since?: number) => Promise<Machines> {
   let last: { at: number; machines: Promise<Machines> } | undefined;
-  return () => {
-    if (last === undefined || Date.now() - last.at >= 1000) last = { at: Date.now(), machines: read() };
+  return (since = 0) => {
+    const now = Date.now();
+    if (last === undefined || last.at < since || now - last.at >= SHARED_MS)
+      last = { at: now, machines: read() };
     return last.machines;
   };
 }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'vitest';
 import { reportSchema, type Report } from '../../rollout/report.ts';
 import { createRack, type Rack, type RackOptions } from './rack.ts';
-import { PATIENCE_S, waitsOf, type Waits } from './waits.ts';
+import { waitsOf, type Waits } from './waits.ts';
 import type { World } from './world.ts';
 import { optionOwners } from './writers.ts';
 
@@ -12,6 +12,11 @@ export const ASK = { karpenter_build_imds_tokens: 'required', karpenter_build_im
 /** Stragglers are modified after a minute. */
 export const SOON = { imds_rollout_deadline: '1m' };
 export const succeeded = { status: 'SUCCEEDED', output: { outcome: 'Succeeded' } };
+/** The schedule, which is slower. */
+const RECONCILE_EVERY_S = 2;
+/** Of a whole test, in milliseconds. */
+export const PATIENT = { timeout: 30 * MINUTES };
+
 export interface TestedRack extends Rack, Waits {
   /** Waits until a change gets an execution of its own: two of one half minute are one rollout by name. */
   anotherHalfMinute(): Promise<void>;
@@ -68,7 +73,8 @@ function tested(world: World, rack: Rack): TestedRack {
           await rack.product.reconcile();
           return isSo();
         },
-        PATIENCE_S,
+        undefined,
+        RECONCILE_EVERY_S,
       ),
     owners: async () => optionOwners(await rack.nodeClass()),
     async report() {

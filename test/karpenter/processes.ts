@@ -104,6 +104,7 @@ export async function until<T>(
   parts: readonly Part[],
   attempt: () => Promise<T>,
   patience = PATIENCE_MS,
+  every = 200,
 ): Promise<T> {
   const last = Date.now() + patience;
   for (;;) {
@@ -116,7 +117,7 @@ export async function until<T>(
         const why = error instanceof Error ? error.message : String(error);
         throw new Error(`still not so after ${patience / 1000} s: ${what} (${why})`, { cause: error });
       }
-      await pause(200);
+      await pause(every);
     }
   }
 }

@@ -38,7 +38,7 @@ export interface Rack extends Builds {
   /** The rack's executions, oldest first. */
   executions(): ExecutionRecord[];
   /** Waits for the end of its newest execution. */
-  concluded(seconds: number): Promise<ExecutionRecord>;
+  concluded(): Promise<ExecutionRecord>;
   nodeClass(): Promise<EC2NodeClass>;
   stopWatching(): void;
 }
@@ -108,14 +108,15 @@ export async function createRack(world: World, name: string, options: RackOption
   const executions = (): ExecutionRecord[] =>
     product.executions.filter((execution) => /^-\d+$/.test(execution.name.replace(name, '')));
 
+  const builds = buildsOf(world, name);
   const history = watch({
-    machines: async () => (await world.lately()).get(name) ?? [],
+    machines: () => builds.machines(0),
     executions,
     fates: () => [...kubelet.fates].filter(([pod]) => pod.startsWith(`${name}-`)),
   });
 
   return {
-    ...buildsOf(world, name),
+    ...builds,
     name,
     product,
     history: history.lines,
@@ -142,7 +143,7 @@ export async function createRack(world: World, name: string, options: RackOption
       // A node that has registered is not yet one that the pod runs on: a rollout would cordon it before.
       const runs = (): boolean =>
         [...kubelet.fates.keys()].some((pod) => pod.startsWith(`${full(service)}-`));
-      await world.until(`service ${full(service)} runs`, runs, 180);
+      await world.until(`service ${full(service)} runs`, runs);
     },
     async budget(nodes) {
       await patch(`/apis/karpenter.sh/v1/nodepools/${name}`, { spec: { disruption: disruptionOf(nodes) } });
@@ -164,15 +165,11 @@ export async function createRack(world: World, name: string, options: RackOption
       for (const key of keys) await ssm.send(new DeleteParameterCommand({ Name: parameter(key) }));
       for (const key of keys) await product.changed(parameter(key), 'Delete');
     },
-    async concluded(seconds) {
-      await world.until(
-        `the rollout of ${name} has ended`,
-        () => {
-          const last = executions().at(-1);
-          return last !== undefined && last.status !== 'RUNNING';
-        },
-        seconds,
-      );
+    async concluded() {
+      await world.until(`the rollout of ${name} has ended`, () => {
+        const last = executions().at(-1);
+        return last !== undefined && last.status !== 'RUNNING';
+      });
       const last = executions().at(-1);
       if (last === undefined) throw new Error(`${name} has no execution`);
       return last;

@@ -1,9 +1,10 @@
 /** Whole rollouts on the real Karpenter, in real time: racks of one cluster, side by side. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { ASK, it, keep, MINUTES, SOON, succeeded } from './on-karpenter.ts';
+import { ASK, it, keep, PATIENT, SOON, succeeded } from './on-karpenter.ts';
 import { asks, racksOfAsks } from './suites/asks.ts';
 import { away, racksOfAway } from './suites/away.ts';
 import { ends, racksOfEnds } from './suites/ends.ts';
+import { packaged, racksOfPackaged } from './suites/packaged.ts';
 import { pools, racksOfPools } from './suites/pools.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -19,6 +20,7 @@ const names = [
   ...racksOfAsks,
   ...racksOfPools,
   ...racksOfEnds,
+  ...racksOfPackaged,
   ...racksOfAway,
 ];
 
@@ -33,7 +35,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES }, () => {
+describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   it('loses no Build: each node goes when its Build has ended, and the last is modified live', async ({
     expect,
     rackOf,
@@ -56,15 +58,15 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     expect((await it.running('new')).node).not.toBe(long.node);
     expect(await it.machineOf('new')).toMatchObject({ options: 'required/1' });
 
-    expect(await it.concluded(240)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect(it.fate('long')?.ended?.how).toBe('succeeded');
     const report = await it.report();
     const how = (node = ''): string | undefined => report.instances.find((one) => one.node === node)?.how;
     expect([idle, short, long].map(({ node }) => how(node))).toEqual(['replaced', 'replaced', 'modified']);
     expect(report.builds).toEqual(
       expect.arrayContaining([
-        { name: 'default/graceful-short', node: short.node, changedUnder: false, fate: 'ended' },
-        { name: 'default/graceful-long', node: long.node, changedUnder: true, fate: 'ended' },
+        { name: 'default/graceful-short', node: short.node, changedUnder: false, fate: 'ended', why: null },
+        { name: 'default/graceful-long', node: long.node, changedUnder: true, fate: 'ended', why: null },
       ]),
     );
     await it.settled('required/1');
@@ -74,8 +76,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     const it = await rackOf(world, 'karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
     await it.busy('lost');
     await it.set(ASK);
-    await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted', 180);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted');
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect((await it.report()).builds).toMatchObject([{ name: 'default/karpenter-lost', fate: 'evicted' }]);
     await it.settled('required/1');
   });
@@ -88,7 +90,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.modified(kept, 'required/1');
     await it.patched('required/1');
     await it.endBuild('kept', 20);
-    const ended = await it.concluded(180);
+    const ended = await it.concluded();
     expect(ended).toMatchObject(succeeded);
     const modified = world.ec2.modifications.find(({ instanceId }) => instanceId === kept.instanceId);
     expect(modified?.at.getTime()).toBeLessThan(new Date(String(ended.payload['patchedAt'])).getTime());
@@ -106,7 +108,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.busy('first');
     await it.endBuild('first', 0);
     await it.set(ASK);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
     await it.settled('required/1');
 
     const [second] = await it.busy('second');
@@ -114,7 +116,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.unset(...Object.keys(ASK));
     await it.endBuild('second', 30);
     await world.until('another rollout runs', () => it.executions().length > before);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect(it.fate('second')?.ended?.how).toBe('succeeded');
     expect((await it.nodeClass()).spec.metadataOptions).toMatchObject(metadataOptions);
     if (second !== undefined) await it.gone(second);
@@ -142,7 +144,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.modified(kept, 'required/1');
     expect(it.fate('kept')?.ended).toBeUndefined();
     await it.endBuild('kept', 5);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect(it.fate('kept')?.ended?.how).toBe('succeeded');
     await it.settled('required/1');
   });
@@ -162,7 +164,7 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.endBuild('first', 30);
     await it.gone(launched);
     expect(it.fate('first')?.ended?.how).toBe('succeeded');
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
   });
 
   it('modifies live what a PodDisruptionBudget keeps from being replaced', async ({ expect, rackOf }) => {
@@ -171,8 +173,8 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     const [kept] = await it.machines();
     if (kept === undefined) throw new Error('nothing was launched');
     await it.set(ASK);
-    await it.modified(kept, 'required/1', 180);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    await it.modified(kept, 'required/1');
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect(await it.machine(kept.claim)).toMatchObject({ drifted: true, protected: false });
     const { stragglers } = await it.report();
     expect(stragglers).toMatchObject([{ node: kept.node }]);
@@ -186,14 +188,14 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
     await it.endBuild('idle', 0);
     await it.breakClass();
     await it.set(ASK);
-    await it.modified(idle, 'required/1', 180);
+    await it.modified(idle, 'required/1');
     expect(await it.machine(idle.claim)).toMatchObject({ protected: true, cordoned: false });
     expect(await it.machine(kept.claim)).toMatchObject({ protected: true, options: 'required/1' });
     await it.mendClass();
     await it.gone(idle);
     expect(it.fate('kept')?.ended).toBeUndefined();
     await it.endBuild('kept', 10);
-    expect(await it.concluded(180)).toMatchObject(succeeded);
+    expect(await it.concluded()).toMatchObject(succeeded);
     expect(it.fate('kept')?.ended?.how).toBe('succeeded');
     await it.settled('required/1');
   });
@@ -202,4 +204,5 @@ describe.concurrent('a rollout on the real Karpenter', { timeout: 8 * MINUTES },
 asks(() => world);
 pools(() => world);
 ends(() => world);
+packaged(() => world);
 away(() => world);

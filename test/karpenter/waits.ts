@@ -10,8 +10,8 @@ export interface Waits {
   busy(...builds: string[]): Promise<Machine[]>;
   /** Waits until no instance is left that is wrong or held. */
   settled(options: string): Promise<void>;
-  gone(machine: Machine, seconds?: number): Promise<void>;
-  modified(machine: Machine, options: string, seconds?: number): Promise<void>;
+  gone(machine: Machine): Promise<void>;
+  modified(machine: Machine, options: string): Promise<void>;
   machine(claim: string): Promise<Machine | undefined>;
   /** Waits until the machine is as said. */
   becomes(machine: Machine, wanted: Partial<Machine>): Promise<void>;
@@ -23,25 +23,25 @@ interface Waiting extends Builds {
   nodeClass(): Promise<EC2NodeClass>;
 }
 
-/** Of whoever waits for Karpenter, which takes one node of all racks at a time. */
-export const PATIENCE_S = 300;
-
 export function waitsOf(world: Parts, rack: Waiting): Waits {
   const { name } = rack;
   const machine = async (claim: string) =>
     (await rack.machines()).find((candidate) => candidate.claim === claim);
-  const becomes = (its: Machine, wanted: Partial<Machine>): Promise<void> =>
-    world.until(
-      `${its.node ?? its.claim} of ${name} is ${JSON.stringify(wanted)}`,
-      async () => {
-        const now = await machine(its.claim);
-        return now !== undefined && isDeepStrictEqual({ ...now, ...wanted }, now);
-      },
-      PATIENCE_S,
-    );
+  /** Waits for the rack's machines to be so, at some moment from now on. */
+  const until = (what: string, isSo: (machines: Machine[]) => boolean): Promise<void> => {
+    const since = Date.now();
+    return world.until(`${what} of ${name}`, async () => isSo(await rack.machines(since)));
+  };
+  const find = (machines: Machine[], { claim }: Machine): Machine | undefined =>
+    machines.find((candidate) => candidate.claim === claim);
+  const called = ({ claim, node = claim }: Machine): string => node;
   return {
     machine,
-    becomes,
+    becomes: (its, wanted) =>
+      until(`${called(its)} being ${JSON.stringify(wanted)}`, (machines) => {
+        const now = find(machines, its);
+        return now !== undefined && isDeepStrictEqual({ ...now, ...wanted }, now);
+      }),
     async busy(...builds) {
       for (const build of builds) await rack.startBuild(build);
       return Promise.all(
@@ -54,21 +54,14 @@ export function waitsOf(world: Parts, rack: Waiting): Waits {
       );
     },
     settled: (wanted) =>
-      world.until(
-        `the machines of ${name} are ${wanted} and not held`,
-        async () =>
-          (await rack.machines()).every(
-            ({ options: has, applied, protected: held }) => has === wanted && applied && !held,
-          ),
-        PATIENCE_S,
+      until(`all machines being ${wanted} and not held`, (machines) =>
+        machines.every(({ options, applied, protected: held }) => options === wanted && applied && !held),
       ),
-    gone: ({ claim, node = claim }, seconds = PATIENCE_S) =>
-      world.until(`${node} of ${name} is gone`, async () => (await machine(claim)) === undefined, seconds),
-    modified: ({ claim, node = claim }, wanted, seconds = PATIENCE_S) =>
-      world.until(
-        `${node} of ${name} is modified live to ${wanted}`,
-        async () => (await machine(claim))?.options === wanted,
-        seconds,
+    gone: (its) => until(`the end of ${called(its)}`, (machines) => find(machines, its) === undefined),
+    modified: (its, wanted) =>
+      until(
+        `live modification to ${wanted} of ${called(its)}`,
+        (machines) => find(machines, its)?.options === wanted,
       ),
     patched: (wanted) =>
       world.until(`EC2NodeClass ${name} says ${wanted}`, async () => {

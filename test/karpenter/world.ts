@@ -19,8 +19,19 @@ import { startProduct, type RunningProduct } from './product.ts';
 export const CLUSTER = 'it';
 export const REGION = 'eu-west-1';
 
-/** Waits for it, and says what it waited for where it does not come. */
-type Until = (what: string, isSo: () => boolean | Promise<boolean>, seconds?: number) => Promise<void>;
+/** Waits for it, for so many seconds, looking every so many, and says what it waited for where it does not come. */
+type Until = (
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  patience?: number,
+  every?: number,
+) => Promise<void>;
+
+/**
+ * Of whoever waits for Karpenter, which takes one node of all racks at a time, or for a computer that does a dozen other
+ * things meanwhile. What comes is not waited for a moment longer.
+ */
+export const PATIENCE_S = 15 * 60;
 
 export interface Parts extends AsyncDisposable {
   account: Account;
@@ -30,9 +41,8 @@ export interface Parts extends AsyncDisposable {
   ec2: Ec2;
   plane: ControlPlane;
   neighbours: Neighbours;
-  machines(): Promise<Machines>;
-  /** As they were within the last second. */
-  lately(): Promise<Machines>;
+  /** As they were a moment ago, but not before `since`, milliseconds since 1970. */
+  machines(since?: number): Promise<Machines>;
   kubelet: Kubelet;
   until: Until;
   /** kube-apiserver is ended; it comes back, with all that it stored, with `startApiServer`. */
@@ -94,7 +104,6 @@ export async function startParts(identify?: Identify): Promise<Parts> {
   stack.defer(() => karpenter.end());
   const kubelet = stack.use(startKubelet(api));
   const cluster = createCluster(api, systemClock);
-  const machines = (): Promise<Machines> => readMachines({ cluster, ec2 });
   const running = (): Part[] => [...(away ? [] : [karpenter]), account.part, ...plane.parts()];
   const kept = stack.move();
   return {
@@ -104,8 +113,7 @@ export async function startParts(identify?: Identify): Promise<Parts> {
     ec2,
     plane,
     neighbours,
-    machines,
-    lately: shared(machines),
+    machines: shared(() => readMachines({ cluster, ec2 })),
     kubelet,
     running,
     until: untilSo(running),
@@ -128,14 +136,15 @@ export async function startParts(identify?: Identify): Promise<Parts> {
 /** Waits in vain no longer than it takes one of the programs to end. */
 export const untilSo =
   (running: () => readonly Part[]): Until =>
-  (what, isSo, seconds = 120) =>
+  (what, isSo, patience = PATIENCE_S, every = 0.2) =>
     until(
       what,
       running(),
       async () => {
         if (!(await isSo())) throw new Error('not yet');
       },
-      seconds * 1000,
+      patience * 1000,
+      every * 1000,
     );
 
 /** What registering racks puts into their cluster. */

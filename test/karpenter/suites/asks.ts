@@ -1,6 +1,6 @@
 /** What is asked, and of whom it is taken: options that are inherited, given back one by one, and owned by others. */
 import { describe } from 'vitest';
-import { ASK, it, MINUTES, succeeded } from '../on-karpenter.ts';
+import { ASK, it, PATIENT, succeeded } from '../on-karpenter.ts';
 import type { World } from '../world.ts';
 import type { Writer } from '../writers.ts';
 
@@ -16,7 +16,7 @@ export const racksOfAsks = ['inherited', 'one-of-two', ...Object.keys(writers)];
 const BOTH = ['httpPutResponseHopLimit', 'httpTokens'];
 
 export function asks(world: () => World): void {
-  describe.concurrent('what is asked', { timeout: 8 * MINUTES }, () => {
+  describe.concurrent('what is asked', PATIENT, () => {
     it('is inherited from the rack-wide value, and said again for the build nodes it changes nothing', async ({
       expect,
       rackOf,
@@ -29,17 +29,17 @@ export function asks(world: () => World): void {
       expect(await it.owners()).toMatchObject({ 'imds-rollout': ['httpTokens'] });
       await it.endBuild('kept', 5);
       await it.gone(kept);
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(it.fate('kept')?.ended?.how).toBe('succeeded');
       await it.settled('required/2');
 
       const { generation } = (await it.nodeClass()).metadata;
       await it.anotherHalfMinute();
       await it.set({ karpenter_build_imds_tokens: 'required' });
-      expect(await it.concluded(120)).toMatchObject({ output: { outcome: 'NothingToDo' } });
+      expect(await it.concluded()).toMatchObject({ output: { outcome: 'NothingToDo' } });
       await it.anotherHalfMinute();
       await it.unset('karpenter_build_imds_tokens');
-      expect(await it.concluded(120)).toMatchObject({ output: { outcome: 'NothingToDo' } });
+      expect(await it.concluded()).toMatchObject({ output: { outcome: 'NothingToDo' } });
       expect((await it.nodeClass()).metadata.generation).toBe(generation);
     });
 
@@ -52,7 +52,7 @@ export function asks(world: () => World): void {
         parameters: { imds_rollout_approval: 'never' },
       });
       await it.set(ASK);
-      expect(await it.concluded(180)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(await it.owners()).toMatchObject({ 'imds-rollout': BOTH });
       const [first] = await it.busy('first');
       if (first === undefined) throw new Error('one was busy');
@@ -64,13 +64,13 @@ export function asks(world: () => World): void {
       await it.becomes(first, { cordoned: true, protected: true });
       await it.endBuild('first', 5);
       await it.gone(first);
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(it.fate('first')?.ended?.how).toBe('succeeded');
       expect(await it.owners()).toMatchObject({ 'imds-rollout': ['httpTokens'] });
     });
   });
 
-  describe.concurrent('a class that somebody else writes', { timeout: 8 * MINUTES }, () => {
+  describe.concurrent('a class that somebody else writes', PATIENT, () => {
     for (const [name, writer] of Object.entries(writers)) {
       it(`is taken from ${writer.manager} by name, and given back without a conflict`, async ({
         expect,
@@ -84,7 +84,7 @@ export function asks(world: () => World): void {
         });
         expect(await it.owners()).toEqual({ [writer.manager]: BOTH });
         await it.set(ASK);
-        expect(await it.concluded(180)).toMatchObject(succeeded);
+        expect(await it.concluded()).toMatchObject(succeeded);
         const named = (await it.report()).plan?.owners ?? {};
         expect(Object.keys(named)).toEqual([writer.manager]);
         expect(named[writer.manager]?.toSorted()).toEqual(BOTH);
@@ -96,7 +96,7 @@ export function asks(world: () => World): void {
 
         await it.anotherHalfMinute();
         await it.unset(...Object.keys(ASK));
-        expect(await it.concluded(180)).toMatchObject(succeeded);
+        expect(await it.concluded()).toMatchObject(succeeded);
         expect((await it.nodeClass()).spec.metadataOptions).toMatchObject(before);
         expect(await it.owners()).toEqual({});
         await it.write({ ...before, httpPutResponseHopLimit: 4 });

@@ -1,12 +1,14 @@
 /** Rollouts that meet a Karpenter and an API server that are away for a while: one at a time, since all racks do. */
 import { describe } from 'vitest';
-import { ASK, it, MINUTES, SOON, succeeded } from '../on-karpenter.ts';
+import { ASK, it, PATIENT, SOON, succeeded } from '../on-karpenter.ts';
 import type { World } from '../world.ts';
 
-export const racksOfAway = ['restarts'];
+export const racksOfAway = ['restarts', 'outage'];
+
+const OUTAGE_MS = 65_000;
 
 export function away(world: () => World): void {
-  describe('while neighbours are away', { timeout: 8 * MINUTES }, () => {
+  describe('while neighbours are away', PATIENT, () => {
     it('a rollout goes on: Karpenter is killed and comes back, and the API server restarts', async ({
       expect,
       rackOf,
@@ -30,9 +32,34 @@ export function away(world: () => World): void {
       await it.becomes(kept, { cordoned: true });
       expect(it.fate('kept')?.ended).toBeUndefined();
       await it.endBuild('kept', 10);
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(it.fate('kept')?.ended?.how).toBe('succeeded');
       await it.gone(kept);
+      await it.settled('required/1');
+    });
+
+    it('a rollout outlives an API server that is away for more than a minute, and Karpenter with it', async ({
+      expect,
+      rackOf,
+    }) => {
+      const it = await rackOf(world(), 'outage');
+      const [kept] = await it.busy('kept');
+      if (kept === undefined) throw new Error('one was busy');
+      await it.set(ASK);
+      await it.becomes(kept, { cordoned: true, protected: true, drifted: true });
+      await world().killKarpenter();
+      await world().stopApiServer();
+      const over = Date.now() + OUTAGE_MS;
+      await world().until('the API server has been away for more than a minute', () => Date.now() > over);
+      expect(it.executions().at(-1)?.status).toBe('RUNNING');
+      await world().startApiServer();
+      await world().startKarpenter();
+      await it.becomes(kept, { cordoned: true, protected: true, drifted: true });
+      expect(it.fate('kept')?.ended).toBeUndefined();
+      await it.endBuild('kept', 5);
+      await it.gone(kept);
+      expect(it.fate('kept')?.ended?.how).toBe('succeeded');
+      expect(await it.concluded()).toMatchObject(succeeded);
       await it.settled('required/1');
     });
   });

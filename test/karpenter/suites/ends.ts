@@ -1,6 +1,6 @@
 /** Rollouts that end otherwise than by success, and what reconcile does for what they leave behind. */
 import { describe } from 'vitest';
-import { ASK, it, MINUTES, SOON, type TestedRack } from '../on-karpenter.ts';
+import { ASK, it, MINUTES, PATIENT, SOON, type TestedRack } from '../on-karpenter.ts';
 import { startProduct } from '../product.ts';
 import type { World } from '../world.ts';
 
@@ -21,7 +21,7 @@ export function ends(world: () => World): void {
     await it.reconciled(`the machine of ${build} is gone`, async () => !(await it.machine(kept.claim)));
   };
 
-  describe.concurrent('a rollout that does not succeed', { timeout: 8 * MINUTES }, () => {
+  describe.concurrent('a rollout that does not succeed', PATIENT, () => {
     it('is taken back where Karpenter does not launch from the class for 10 minutes', async ({
       expect,
       rackOf,
@@ -38,7 +38,7 @@ export function ends(world: () => World): void {
       await it.patched('optional/2');
       expect(await it.machine(kept.claim)).toMatchObject({ protected: true, cordoned: false });
       await it.mendClass();
-      const { status, error, cause } = await it.concluded(240);
+      const { status, error, cause } = await it.concluded();
       expect([status, error]).toEqual(['FAILED', 'RolledBack']);
       expect(cause).toMatch(/SecurityGroupsReady=False .*, for 10 minutes/);
       await it.becomes(kept, { protected: false, cordoned: false, drifted: false, options: 'optional/2' });
@@ -59,7 +59,7 @@ export function ends(world: () => World): void {
       const [kept] = await it.busy('kept');
       if (kept === undefined) throw new Error('one was busy');
       await it.set(ASK);
-      const { status, error, cause } = await it.concluded(240);
+      const { status, error, cause } = await it.concluded();
       expect([status, error]).toEqual(['FAILED', 'Failed']);
       expect(cause).toContain(`still wrong at the drain time-out: ${kept.node ?? ''}`);
       expect(await it.machine(kept.claim)).toMatchObject({ options: 'optional/2' });
@@ -74,7 +74,7 @@ export function ends(world: () => World): void {
       const [kept] = await it.busy('kept');
       if (kept === undefined) throw new Error('one was busy');
       await it.set(ASK);
-      const { status, error, cause } = await it.concluded(240);
+      const { status, error, cause } = await it.concluded();
       expect([status, error]).toEqual(['FAILED', 'Failed']);
       expect(cause).toContain(`still wrong at the deadline: ${kept.node ?? ''}`);
       expect(await it.machine(kept.claim)).toMatchObject({ options: 'optional/2' });
@@ -94,7 +94,7 @@ export function ends(world: () => World): void {
       await it.becomes(kept, { cordoned: true, protected: true });
       const [{ name } = { name: '' }] = it.executions();
       product.stop(name);
-      expect(await it.concluded(60)).toMatchObject({ status: 'ABORTED' });
+      expect(await it.concluded()).toMatchObject({ status: 'ABORTED' });
       const { records } = product.ports;
       await it.reconciled(
         'its end is on record',

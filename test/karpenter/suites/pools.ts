@@ -1,7 +1,7 @@
 /** What a pool or a pod says of disruptions, and what becomes of a rollout that meets it. */
 import { describe } from 'vitest';
 import { DO_NOT_DISRUPT } from '../../../rollout/naming.ts';
-import { ASK, it, MINUTES, SOON, succeeded } from '../on-karpenter.ts';
+import { ASK, it, MINUTES, PATIENT, SOON, succeeded } from '../on-karpenter.ts';
 import { startProduct } from '../product.ts';
 import type { World } from '../world.ts';
 
@@ -11,7 +11,7 @@ export const racksOfPools = ['grace-period', 'no-budget', 'used-up', 'annotated'
 const STARVING_MS = 5 * MINUTES;
 
 export function pools(world: () => World): void {
-  describe.concurrent('what stands in the way of a rollout', { timeout: 8 * MINUTES }, () => {
+  describe.concurrent('what stands in the way of a rollout', PATIENT, () => {
     it('is, of a Build, no grace period of its node: only what is no Build is taken when that is over', async ({
       expect,
       rackOf,
@@ -30,7 +30,7 @@ export function pools(world: () => World): void {
       await it.endBuild('kept', 5);
       await it.gone(kept);
       expect(it.fate('kept')?.ended?.how).toBe('succeeded');
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(world().ec2.modifications.filter(({ instanceId }) => instanceId === kept.instanceId)).toEqual(
         [],
       );
@@ -49,7 +49,7 @@ export function pools(world: () => World): void {
       await it.modified(idle, 'required/1');
       await it.modified(kept, 'required/1');
       await it.endBuild('kept', 5);
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(it.fate('kept')?.ended?.how).toBe('succeeded');
       const { stragglers, blockers } = await it.report();
       const budget = /No allowed disruptions for disruption reason Drifted due to blocking budget/;
@@ -87,7 +87,7 @@ export function pools(world: () => World): void {
         { ended: { how: 'succeeded' } },
         { ended: { how: 'succeeded' } },
       ]);
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
     });
 
     it('is a pod that says do-not-disrupt: its node is modified live, and the pod is named', async ({
@@ -100,7 +100,7 @@ export function pools(world: () => World): void {
       if (kept === undefined) throw new Error('nothing was launched');
       await it.set(ASK);
       await it.modified(kept, 'required/1');
-      expect(await it.concluded(240)).toMatchObject(succeeded);
+      expect(await it.concluded()).toMatchObject(succeeded);
       expect(await it.machine(kept.claim)).toMatchObject({ drifted: true, protected: false });
       expect((await it.report()).stragglers).toMatchObject([
         { node: kept.node, why: expect.stringContaining(`annotated ${DO_NOT_DISRUPT}`) as string },

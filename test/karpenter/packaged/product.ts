@@ -1,0 +1,89 @@
+/** The product as it is packaged: each function's bundle in a process of its own, with the adapters that are in it. */
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { rolloutPorts } from '../../../adapters/rollout-ports.ts';
+import { parseEnvironment, rolloutEnvironment } from '../../../functions/shared/environment.ts';
+import { KNOWN_KEY } from '../neighbours.ts';
+import { announcer, type RunningProduct } from '../product.ts';
+import { createRuntime } from '../runtime.ts';
+import type { Package } from './package.ts';
+import { startSandbox } from './sandbox.ts';
+import { startStatesApi } from './states-api.ts';
+
+export interface PackagedProduct extends RunningProduct, AsyncDisposable {
+  /** A function, by the name of its folder in functions/, as Lambda invokes it. */
+  invoke(name: string, event: unknown): Promise<unknown>;
+}
+
+/** Of the deployment and of whoever runs it; the rest of the environment is the package's. */
+export interface Installation {
+  /** Keeps its racks to itself. */
+  name: string;
+  accessKeyId?: string;
+}
+
+const MADE_ALREADY = 'BucketAlreadyOwnedByYou';
+
+export async function startPackaged(
+  { functions, definition }: Package,
+  { name: installation, accessKeyId = KNOWN_KEY }: Installation,
+): Promise<PackagedProduct> {
+  await using stack = new AsyncDisposableStack();
+  const [any] = functions.values();
+  const settings = {
+    ...parseEnvironment(rolloutEnvironment, any?.environment ?? {}),
+    RECORD_PREFIX: `/${installation}/racks/`,
+  };
+  await makeBucket(settings.REPORT_BUCKET);
+
+  const byArn = new Map([...functions.values()].map((each) => [each.arn, each] as const));
+  const sandboxes = stack.use(new AsyncDisposableStack());
+  const { lambda, stepFunctions } = createRuntime(definition, (arn) => {
+    const found = byArn.get(arn);
+    if (found === undefined) throw new Error(`the package has no function ${arn}`);
+    const { bundle, environment } = found;
+    const sandbox = startSandbox(bundle, {
+      ...environment,
+      ...ofLambda(accessKeyId),
+      RECORD_PREFIX: settings.RECORD_PREFIX,
+      AWS_ENDPOINT_URL_SFN: states.endpoint,
+    });
+    return sandboxes.use(sandbox).handler;
+  });
+  const states = stack.use(await startStatesApi(settings.STATE_MACHINE_ARN, stepFunctions.port));
+  const invoke = (name: string, event: unknown): Promise<unknown> =>
+    lambda.invoke(functions.get(name)?.arn ?? name, event);
+  const kept = stack.move();
+  return {
+    settings,
+    ports: rolloutPorts(settings),
+    executions: stepFunctions.executions,
+    changed: announcer((event) => invoke('parameter-changed', event)),
+    reconcile: () => invoke('reconcile', {}),
+    invoke,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** What Lambda adds to a function's environment, and where its clients find this account. */
+function ofLambda(accessKeyId: string): Record<string, string> {
+  const endpoints = Object.entries(process.env).flatMap(([key, value]) =>
+    key.startsWith('AWS_ENDPOINT_URL') && value !== undefined ? [[key, value] as const] : [],
+  );
+  return {
+    ...Object.fromEntries(endpoints),
+    AWS_REGION: process.env['AWS_REGION'] ?? '',
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_EC2_METADATA_DISABLED: 'true',
+  };
+}
+
+async function makeBucket(Bucket: string): Promise<void> {
+  try {
+    await new S3Client({}).send(
+      new CreateBucketCommand({ Bucket, CreateBucketConfiguration: { LocationConstraint: 'eu-west-1' } }),
+    );
+  } catch (error) {
+    if (!(error instanceof Error && error.name === MADE_ALREADY)) throw error;
+  }
+}
