@@ -8,7 +8,7 @@ import type { StoredParameter } from '../rollout/ports.ts';
  * `stored`: its own value; a key: inherited from that one; `default`: this service's; `nobody`: not owned;
  * `inert`: stored, and nothing counts yet; `refused`: one bad used value refuses all; `unread`: not of this service.
  */
-export type From = 'stored' | 'default' | 'nobody' | 'inert' | 'refused' | 'unread' | Key;
+type From = 'stored' | 'default' | 'nobody' | 'inert' | 'refused' | 'unread' | Key;
 
 export interface Effective {
   key: string;

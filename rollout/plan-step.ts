@@ -34,7 +34,7 @@ export async function planStep(ports: PlanPorts, planning: Planning): Promise<St
 }
 
 /** What a proposal becomes: a rollout, the wait for a person, or an end. */
-export async function takeUp(
+async function takeUp(
   ports: PlanPorts,
   step: Step,
   proposal: Proposal,

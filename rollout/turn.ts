@@ -46,7 +46,7 @@ export const findLease = (cluster: Cluster, nodeClass: string): Promise<Lease | 
 
 export const leaseMissing = (nodeClass: string): string => refuse('noLease', { lease: leaseName(nodeClass) });
 
-export async function readLease(cluster: Cluster, nodeClass: string): Promise<Lease> {
+async function readLease(cluster: Cluster, nodeClass: string): Promise<Lease> {
   const lease = await findLease(cluster, nodeClass);
   if (lease === undefined) throw new NotFoundError(leaseMissing(nodeClass));
   return lease;

@@ -14,7 +14,7 @@ import { CLUSTER, PATIENCE_S } from '../karpenter/world.ts';
 import { nodeClassOf, nodePoolOf } from '../karpenter/objects.ts';
 import { writeClass } from '../karpenter/writers.ts';
 import { waitsOf, type Waits } from '../karpenter/waits.ts';
-import type { Ground } from './world.ts';
+import type { Ground } from './ground.ts';
 
 interface Ended {
   status: string;

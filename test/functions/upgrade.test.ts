@@ -80,7 +80,7 @@ const RECORD = {
 /** A rollout on its way: with the generation that the parameters of the rack have now. */
 async function looking(rack: Rack): Promise<{ generation?: string }> {
   const state = await until(rack, await plan(rack), ({ next }) => next === 'look');
-  return 'generation' in state && state.generation !== undefined ? { generation: state.generation } : {};
+  return 'generation' in state ? { generation: state.generation } : {};
 }
 
 describe('what the version before wrote', () => {
