@@ -38,7 +38,7 @@ type StepFunctionsApi = (action: string, request: Record<string, unknown>) => Pr
 export class StepFunctionsError extends Error {}
 
 /** Of the role that has an access entry. */
-const KNOWN_KEY = 'test';
+export const KNOWN_KEY = 'test';
 
 const JSON_TYPE = 'application/x-amz-json-1.1';
 

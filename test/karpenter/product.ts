@@ -103,7 +103,7 @@ const noting = (bus: Notices, sent: SentNotice[]): Notices => ({
 });
 
 /** EventBridge, for Parameter Store's events. */
-function announcer(deliver: (event: unknown) => Promise<unknown>): RunningProduct['changed'] {
+export function announcer(deliver: (event: unknown) => Promise<unknown>): RunningProduct['changed'] {
   let events = 0;
   return async (name, operation) => {
     events += 1;
