@@ -6,7 +6,9 @@ import type { Source } from './source.ts';
 
 export type Foreseen =
   | { kind: 'accepted' }
-  /** Why a rollout would end `Refused`: the class, the account or the approval policy. */
+  /** Accepted, and a rollout would wait for somebody first: why. */
+  | { kind: 'awaits'; why: string }
+  /** Why a rollout would end `Refused`: the class or the account. */
   | { kind: 'refused'; why: string }
   /** What it depends on could not be seen from here, or is not there yet. */
   | { kind: 'untold'; why: string };
@@ -22,9 +24,13 @@ export async function foresee(
       return { kind: 'untold', why: `rack ${rack} is not registered: nothing is rolled out until it is` };
     const parameters = { ...ports.parameters, list: () => Promise.resolve([...after]) };
     const proposal = await propose({ ...ports, parameters }, rack);
-    return proposal.kind === 'end' && proposal.outcome === 'Refused'
-      ? { kind: 'refused', why: proposal.reason }
-      : { kind: 'accepted' };
+    if (proposal.kind === 'end')
+      return proposal.outcome === 'Refused'
+        ? { kind: 'refused', why: proposal.reason }
+        : { kind: 'accepted' };
+    return proposal.question === undefined
+      ? { kind: 'accepted' }
+      : { kind: 'awaits', why: proposal.question.why };
   } catch (error) {
     // Who may write parameters need not be able to see the cluster.
     if (error instanceof RolloutError)

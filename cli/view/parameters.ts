@@ -40,9 +40,14 @@ export const historyText = (versions: readonly StoredParameter[]): string =>
 
 /** What a rollout would come to, where it is not simply accepted. */
 export function foreseenText(foreseen: Exclude<Foreseen, { kind: 'accepted' }>): string {
-  return foreseen.kind === 'refused'
-    ? `A rollout of it would be refused now: ${foreseen.why}`
-    : `Whether a rollout of it would be accepted cannot be told: ${foreseen.why}`;
+  switch (foreseen.kind) {
+    case 'awaits':
+      return `A rollout of it would wait for an approval: ${foreseen.why}`;
+    case 'refused':
+      return `A rollout of it would be refused now: ${foreseen.why}`;
+    case 'untold':
+      return `Whether a rollout of it would be accepted cannot be told: ${foreseen.why}`;
+  }
 }
 
 export interface Changes {

@@ -101,7 +101,7 @@ describe('simulate refuses', () => {
     const { status, stdout, stderr } = command(['simulate', file, '--json']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toBe(
-      `${file}:4:1: sed: unknown key (did you mean seed?); accepted: name, rack, registered, seed, startsAt, runFor, racks, parameters, classes, pools, nodes, timeline, faults, karpenter, ec2, clocks, account, expect\n`,
+      `${file}:4:1: sed: unknown key (did you mean seed?); accepted: name, rack, registered, seed, startsAt, runFor, racks, parameters, classes, pools, nodes, serviceAccounts, timeline, faults, karpenter, ec2, clocks, account, expect\n`,
     );
   });
 
