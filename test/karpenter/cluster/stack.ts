@@ -8,6 +8,7 @@ const ROLES = 'arn:aws:iam::123456789012:role/';
 
 export async function createStack(settings: RolloutSettings): Promise<void> {
   const outputs = {
+    ApproveFunction: 'imds-rollout-approve',
     StateMachineArn: settings.STATE_MACHINE_ARN,
     ReportBucket: settings.REPORT_BUCKET,
     ParameterPrefix: settings.PARAMETER_PREFIX,
