@@ -1,5 +1,7 @@
 /** The evidence of an execution as it happens, one object a step that did something; the report is made from it. */
+import pMap from 'p-map';
 import { z } from 'zod';
+import { TransientError } from './errors.ts';
 import { causes } from './leaving.ts';
 import { reportKey } from './naming.ts';
 import type { Clock, Reports } from './ports.ts';
@@ -130,10 +132,39 @@ export async function writeJournal(
   await ports.reports.put(key, JSON.stringify(entries), 'application/json');
 }
 
+/** Requests to the bucket at the same time: as many as the SDK has sockets. */
+const AT_ONCE = 50;
+
+/**
+ * Reads every page; of those that did not answer, again, as long as others do. A long rollout has hundreds of them, and
+ * one throttled read of so many is to be expected: it must not cost all the others.
+ */
+async function readPages(
+  { reports }: { reports: Reports },
+  keys: readonly string[],
+): Promise<(string | undefined)[]> {
+  const read = new Map<string, string | undefined>();
+  while (read.size < keys.length) {
+    const missing = keys.filter((key) => !read.has(key));
+    const failures: TransientError[] = [];
+    const readPage = async (key: string): Promise<void> => {
+      try {
+        read.set(key, await reports.get(key));
+      } catch (error) {
+        if (!(error instanceof TransientError)) throw error;
+        failures.push(error);
+      }
+    };
+    await pMap(missing, readPage, { concurrency: AT_ONCE });
+    const [failure] = failures;
+    if (failure !== undefined && failures.length === missing.length) throw failure;
+  }
+  return keys.map((key) => read.get(key));
+}
+
 /** Everything that the steps of an execution wrote, in the order in which it happened, equal entries once. */
 export async function readJournal(ports: { reports: Reports }, of: Of): Promise<Entry[]> {
-  const keys = await ports.reports.list(prefixOf(of));
-  const parts = await Promise.all(keys.map((key) => ports.reports.get(key)));
+  const parts = await readPages(ports, await ports.reports.list(prefixOf(of)));
   const entries = parts.flatMap((body) => (body === undefined ? [] : journalSchema.parse(JSON.parse(body))));
   return [...new Map(entries.map((entry) => [JSON.stringify(entry), entry])).values()].sort(
     (a, b) => a.at.localeCompare(b.at) || Number(b.what === 'planned') - Number(a.what === 'planned'),
