@@ -34,8 +34,12 @@ const actionsOf: Record<string, string[]> = {
   's3:GetObject': ['s3:GetObject', 's3:ListBucket'],
 };
 
-/** By function (folder name), in order. */
-export function scan(): Map<string, Calls> {
+let scanned: ReadonlyMap<string, Calls> | undefined;
+
+/** By function (folder name), in order. Read once in a process: the types of the SDK take seconds. */
+export const scan = (): ReadonlyMap<string, Calls> => (scanned ??= readSources());
+
+function readSources(): Map<string, Calls> {
   const handlers = globSync('functions/*/create-handler.ts').sort();
   const program = ts.createProgram(
     [...handlers, ...globSync('adapters/**/*.ts')],
