@@ -1,5 +1,4 @@
 /** Reconcile: what events lost, what a stopped execution left, and the table for whatever is still held. */
-import type { Approval, Question } from './approval.ts';
 import { selectorOf } from './builds.ts';
 import { closeRollout, type ClosePorts } from './close.ts';
 import { decide, type Decision } from './desired.ts';
@@ -9,24 +8,20 @@ import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
 import { measureFleet, measureRunning, type Measured } from './measure.ts';
 import { executionsOf, reportKey } from './naming.ts';
-import { isAskedBy } from './plan-step.ts';
-import { datesOf, propose, type PlanPorts, type Proposal } from './plan.ts';
+import { datesOf, propose, type PlanPorts } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { purposeOf } from './purpose.ts';
-import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
+import type { Outcome, RolloutRecord } from './record.ts';
+import { shallStart, type Remembered } from './shall-start.ts';
 import { startRollout } from './start.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
 import { findHolder, findLease, holderOf, LONGEST_FUNCTION_MS, passLease, TurnLost } from './turn.ts';
-import { hasCome } from './writer.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
 
 /** The schedule's period, and how often a rack without holds is visited. */
 const PERIOD_MS = 2 * 60_000;
 const QUIET_PERIOD_MS = 15 * 60_000;
-
-/** Decided by people or by limits: not retried until a parameter is written again or retry is called. */
-const DECIDED: readonly Outcome[] = ['Rejected', 'Expired', 'Aborted', 'Contended', 'RolledBack', 'Failed'];
 
 /** A visit belongs to no execution, so it has no page of evidence: its log line says what it did. */
 const NO_EVIDENCE = (): Promise<void> => Promise.resolve();
@@ -239,75 +234,23 @@ async function forget(
   await ports.records.write(rack, { ...record, holdsMayExist: false });
 }
 
-interface Memory {
-  record: RolloutRecord;
-  approval: Approval;
-  /** Whether the execution that asked runs. */
-  isWaiting: boolean;
-}
-
 /** Starts a rollout where something differs, unless what was decided of it still stands. */
 async function startWhereNeeded(
   ports: ReconcilePorts,
   rack: string,
-  memory: Memory,
+  memory: Remembered,
   stored: readonly StoredParameter[],
   before: Measured,
 ): Promise<Visit> {
   const proposal = await propose(ports, rack);
   const { fleet, purpose } = proposal;
   const measured = fleet && purpose ? measureFleet(fleet, purpose.target, memory.record) : before;
-  const refused = proposal.kind === 'end' && proposal.outcome === 'Refused' ? proposal.reason : undefined;
-  const differs = proposal.kind === 'roll' ? proposal.differs : refused !== undefined;
-  const { awaiting } = memory.approval;
-  // What waits is not what is asked any more, and no event has said so: a newer rollout ends its wait.
-  const isOutdated = memory.isWaiting && awaiting !== undefined && !isAskedBy(awaiting, proposal);
-  const stands =
-    memory.isWaiting || (stillStands(memory, stored, proposal, refused) && !isWaitAnswered(proposal));
-  if (!isOutdated && (!differs || stands)) {
-    const what = memory.isWaiting ? `${awaiting?.execution ?? ''} waits for approval` : proposal.reason;
+  if (!shallStart(memory, stored, proposal)) {
+    const what = memory.isWaiting
+      ? `${memory.approval.awaiting?.execution ?? ''} waits for approval`
+      : proposal.reason;
     return { rack, did: 'nothing', what, measured };
   }
   const started = await startRollout(ports, rack);
   return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}`, measured };
 }
-
-function stillStands(
-  { record: { last }, approval }: Memory,
-  stored: readonly StoredParameter[],
-  proposal: Proposal,
-  refused: string | undefined,
-): boolean {
-  if (
-    proposal.kind === 'roll' &&
-    proposal.question !== undefined &&
-    isAnswered(approval, proposal.question, stored)
-  )
-    return true;
-  if (last === undefined) return false;
-  const written = JSON.stringify(sorted(last.parameters)) !== JSON.stringify(sorted(datesOf(stored)));
-  if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
-  return refused === undefined ? DECIDED.includes(last.outcome) && !written : false;
-}
-
-/** A failure to see the class written is over once it is. */
-function isWaitAnswered(proposal: Proposal): boolean {
-  if (proposal.kind !== 'roll' || proposal.record.last?.outcome !== 'Failed') return false;
-  const { record, purpose, asks, ground } = proposal;
-  return hasCome(record, { ...purpose, policy: asks.policy }, ground.nodeClass);
-}
-
-/** Whether it was rejected or ran out, and nobody has written a parameter since; a rollout beside it may have ended later. */
-function isAnswered(
-  { awaiting, last }: Approval,
-  question: Question,
-  stored: readonly StoredParameter[],
-): boolean {
-  const rejectedAt = last?.decision === 'rejected' && last.hash === question.hash ? last.at : undefined;
-  const askedAt = awaiting?.hash === question.hash ? awaiting.askedAt : undefined;
-  const since = rejectedAt ?? askedAt;
-  return since !== undefined && Object.values(datesOf(stored)).every((date) => date <= since);
-}
-
-const sorted = (dates: Record<string, string>): [string, string][] =>
-  Object.entries(dates).sort(([a], [b]) => a.localeCompare(b));
