@@ -107,7 +107,7 @@ const unknownPolicies = (list: readonly StoredParameter[]): string[] =>
     .filter(({ key }) => key.startsWith(POLICY_PREFIX) && !isKey(key))
     .map(({ key, value }) => {
       const nearest = nearestKey(key);
-      const meant = nearest === undefined ? '' : `, did you mean ${nearest}?`;
+      const meant = nearest === undefined ? '.' : `, did you mean ${nearest}?`;
       return refuse('unknownPolicy', { key, value: quoted(value), meant });
     });
 

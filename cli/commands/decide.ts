@@ -43,7 +43,7 @@ async function run(decision: Decision, options: Options): Promise<void> {
   const { reason } = options;
   if (reason.trim() === '' || reason.length > DECISION_REASON_LENGTH) {
     throw new CommandFailure(
-      `--reason ${reason.trim() === '' ? 'is empty' : `has ${String(reason.length)} characters`}: give 1 to ${String(DECISION_REASON_LENGTH)} that say why`,
+      `--reason ${reason.trim() === '' ? 'is empty' : `has ${String(reason.length)} characters`}: give 1 to ${String(DECISION_REASON_LENGTH)} characters that say why`,
     );
   }
   const source = await openSource(options);
@@ -57,7 +57,8 @@ async function run(decision: Decision, options: Options): Promise<void> {
   if (options.json) printJson(answer);
   else {
     const next = decision === 'approved' ? `Follow it: imds-rollout watch -r ${rack}` : 'It ends Rejected.';
-    printText(`\n${answer.hash} ${answer.decision} by ${answer.by}. ${next}`);
+    const then = deployment === undefined ? 'A scenario is only played, so nothing of it is kept.' : next;
+    printText(`\n${answer.hash} ${answer.decision} by ${answer.by}. ${then}`);
   }
 }
 

@@ -15,7 +15,8 @@ const examples = `
 Example:
   imds-rollout retry -r demo && imds-rollout watch -r demo
 
-Failed, RolledBack, Aborted and Refused are not tried again by themselves, since what decided them may still stand.`;
+Failed, RolledBack, Contended, Aborted, Rejected, Expired and Refused are not tried again by themselves, since what
+decided them may still stand.`;
 
 /** Starts a rollout once more. */
 export function retryCommand(): Command {

@@ -17,6 +17,9 @@ import { problemsOf } from './problems.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarioSchema } from './schema.ts';
 
+/** How many errors of YAML's syntax are named: most of the rest follow from these. */
+const SYNTAX_TROUBLES = 5;
+
 /** A scenario that cannot be played. The message has one line a problem: `file:line:column: path: what`. */
 export class ScenarioError extends Error {
   readonly problems: readonly string[];
@@ -37,9 +40,12 @@ export function loadScenario(text: string, filename: string): Scenario {
     return `${filename}:${String(line)}:${String(col)}`;
   };
   if (document.errors.length > 0) {
-    throw new ScenarioError(
-      document.errors.map((error) => `${place(error.pos[0])}: ${yamlTrouble(error, text)}`),
-    );
+    const troubles = document.errors.map((error) => `${place(error.pos[0])}: ${yamlTrouble(error, text)}`);
+    const more = troubles.length - SYNTAX_TROUBLES;
+    throw new ScenarioError([
+      ...troubles.slice(0, SYNTAX_TROUBLES),
+      ...(more > 0 ? [`${filename}: ${String(more)} more of that kind: is it a scenario?`] : []),
+    ]);
   }
   const input = plain(document, filename);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {

@@ -272,6 +272,20 @@ describe('every question', () => {
     expect(stdout).toMatch(/Examples?:\n {2}imds-rollout /);
   });
 
+  it('decides in a played scenario, and says that nothing of it is kept', () => {
+    const example = ['approve', '--scenario', 'docs/examples/approved.yaml', '--at', '10m', '--reason'];
+    expect(command([...example, 'CHG-1'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(
+        /approved by .+\. A scenario is only played, so nothing of it is kept\.\n$/,
+      ) as string,
+    });
+    expect(command([...example, ' '])).toMatchObject({
+      status: 1,
+      stderr: '--reason is empty: give 1 to 400 characters that say why\n',
+    });
+  });
+
   it('colours only where it is wanted', () => {
     const args = ['status', '--scenario', file, '--at', '10m'];
     expect(command(args, { FORCE_COLOR: '1' }).stdout).toContain('\u001b[');

@@ -185,8 +185,8 @@ describe('policy', () => {
 
 describe('a policy that this release does not know', () => {
   it.each([
-    ['imds_rollout_window', '0 22 * * * 6h', ''],
-    ['imds_rollout_canary', '10%', ''],
+    ['imds_rollout_window', '0 22 * * * 6h', '.'],
+    ['imds_rollout_canary', '10%', '.'],
     ['imds_rollout_deadlin', '60m', ', did you mean imds_rollout_deadline?'],
     ['imds_rollout_Deadline', '60m', ', did you mean imds_rollout_deadline?'],
   ])('%s is refused and never passed over', (key, value, meant) => {

@@ -110,6 +110,12 @@ describe('what a scenario says', () => {
 });
 
 describe('what is wrong with a scenario', () => {
+  it('names the first errors of a file that is no YAML, and counts the rest', () => {
+    const said = problems('- a: b: c\n'.repeat(9));
+    expect(said).toHaveLength(6);
+    expect(said.at(-1)).toMatch(/^x\.yaml: \d+ more of that kind: is it a scenario\?$/);
+  });
+
   it('says where the YAML breaks', () => {
     expect(problems('name: x\nnodes: [\n')[0]).toMatch(/^x\.yaml:3:1: /);
     expect(problems('name: x\nname: y\nrunFor: 1h\n')[0]).toBe(
