@@ -6,7 +6,8 @@
  */
 import type { AuditEntry } from '../parts.ts';
 import { optionNames } from './ask.ts';
-import { changes, fields, inFlight, isOurs, patchedOptions, type History } from './history.ts';
+import { changes, fields, isOurs, patchedOptions } from './facts.ts';
+import { inFlight, type History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 const guard = ['resourceVersion', 'annotations'];

@@ -1,7 +1,8 @@
 /** 9. Clearing restores the baseline exactly, and the previous owner's next apply meets no conflict. */
 import type { Options } from '../../rollout/record.ts';
 import { optionNames } from './ask.ts';
-import { foundRight, managersOf, optionsOf, type History } from './history.ts';
+import { foundRight, managersOf, optionsOf } from './facts.ts';
+import type { History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 /** Invariant 9; judged where a rollout that began after the clearing ended well. */

@@ -6,7 +6,8 @@
 import type { Outcome } from '../../rollout/record.ts';
 import { awaitedNotice } from './approvals.ts';
 import { millisecondsOf, optionNames } from './ask.ts';
-import { isOurs, optionsOf, type History } from './history.ts';
+import { isOurs, optionsOf } from './facts.ts';
+import type { History } from './history.ts';
 import { fault, runningBuildInstances } from './judgement.ts';
 import type { ObservedExecution, Rule, Truth } from './truth.ts';
 

@@ -2,7 +2,8 @@
 import type { Options } from '../../rollout/record.ts';
 import type { AuditEntry } from '../parts.ts';
 import { isLooser, optionNames } from './ask.ts';
-import { fields, isOurs, patchedOptions, type History } from './history.ts';
+import { fields, isOurs, patchedOptions } from './facts.ts';
+import type { History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 /** Invariant 2. */

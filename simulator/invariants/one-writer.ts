@@ -4,7 +4,8 @@
  * execution (reconcile) do not write while one that has written runs.
  */
 import type { AuditEntry } from '../parts.ts';
-import { changes, inFlight, isOurs } from './history.ts';
+import { changes, isOurs } from './facts.ts';
+import { inFlight } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 interface Writer {

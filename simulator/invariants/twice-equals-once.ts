@@ -3,7 +3,7 @@
  * cluster or to EC2. The run replays; one that said it is not finished is called again anyway and is not judged.
  */
 import type { AuditEntry } from '../parts.ts';
-import { changes } from './history.ts';
+import { changes } from './facts.ts';
 import type { Violation } from './truth.ts';
 
 export interface Replay {
