@@ -2,7 +2,7 @@
  * A scenario at some moment: what `plan`, `status`, `params` and `report` answer from with `--scenario`. The ports of
  * the played world are used as those of an account would be.
  */
-import { decideStep, DecisionRefused } from '../rollout/approve.ts';
+import { decideStep, DecisionRefused, type DecisionAnswer } from '../rollout/approve.ts';
 import type { Claim, Ports } from '../rollout/ports.ts';
 import { proofOf } from '../simulator/account/identities.ts';
 import { watchWorld } from '../simulator/invariants/watch-world.ts';
@@ -10,7 +10,6 @@ import type { RunResult } from '../simulator/run/result.ts';
 import { runScenario } from '../simulator/run/run.ts';
 import type { World } from '../simulator/run/world.ts';
 import { formatDuration, parseMoment } from '../simulator/scenario/duration.ts';
-import type { DecisionAnswer } from './account/decide.ts';
 import { CommandFailure } from './failure.ts';
 import { readScenario } from './scenario-file.ts';
 

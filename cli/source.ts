@@ -1,6 +1,6 @@
 /** What a command answers from: a moment of a played scenario, or the deployment in an account. */
+import type { DecisionAnswer } from '../rollout/approve.ts';
 import type { Claim, PlanReads, Ports } from '../rollout/ports.ts';
-import type { DecisionAnswer } from './account/decide.ts';
 import type { Deployment, DeploymentOptions } from './deployment.ts';
 import { CommandFailure } from './failure.ts';
 import type { MomentOptions } from './moment.ts';

@@ -76,14 +76,19 @@ export const decisionRequestSchema = z.strictObject({
 });
 export type DecisionRequest = z.infer<typeof decisionRequestSchema>;
 
+const decisionTakenSchema = z.strictObject({
+  rack: z.string(),
+  hash: z.string(),
+  decision: z.enum(['approved', 'rejected']),
+  by: z.string(),
+  execution: z.string(),
+});
 /** What was decided, and by whom. */
-export interface Decision {
-  rack: string;
-  hash: string;
-  decision: 'approved' | 'rejected';
-  by: string;
-  execution: string;
-}
+export type Decision = z.infer<typeof decisionTakenSchema>;
+
+/** What the function answers to a request: the decision, or why it does not count. */
+export const decisionAnswerSchema = z.union([z.strictObject({ refused: z.string() }), decisionTakenSchema]);
+export type DecisionAnswer = z.infer<typeof decisionAnswerSchema>;
 
 /** Carries out what a person decided. Throws DecisionRefused, and then has written nothing. */
 export async function decideStep(ports: ApprovePorts, request: DecisionRequest): Promise<Decision> {

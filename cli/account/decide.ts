@@ -4,21 +4,9 @@ import { z } from 'zod';
 import { calling } from '../../adapters/aws-errors.ts';
 import { proveIdentity } from '../../adapters/identities.ts';
 import type { Signer } from '../../adapters/sts.ts';
+import { decisionAnswerSchema, type DecisionAnswer } from '../../rollout/approve.ts';
 import { RolloutError } from '../../rollout/errors.ts';
 import type { Claim } from '../../rollout/ports.ts';
-
-const answerSchema = z.union([
-  z.strictObject({ refused: z.string() }),
-  z.strictObject({
-    rack: z.string(),
-    hash: z.string(),
-    decision: z.enum(['approved', 'rejected']),
-    by: z.string(),
-    execution: z.string(),
-  }),
-]);
-/** What the function answers to a decision. */
-export type DecisionAnswer = z.infer<typeof answerSchema>;
 
 export interface DecideAt extends Signer {
   functionName: string;
@@ -49,5 +37,5 @@ function readAnswer(text: string, functionError?: string): DecisionAnswer {
       `the function approve failed: ${errorType ?? functionError}: ${errorMessage ?? ''}`,
     );
   }
-  return answerSchema.parse(json);
+  return decisionAnswerSchema.parse(json);
 }

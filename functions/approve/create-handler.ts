@@ -10,7 +10,7 @@ import {
   DecisionRefused,
   endWaitStep,
   type ApprovePorts,
-  type Decision,
+  type DecisionAnswer,
   type DecisionRequest,
 } from '../../rollout/approve.ts';
 import { awaitingSchema, endWaitSchema, taskEvent } from '../../rollout/state.ts';
@@ -45,7 +45,7 @@ async function decide(
   ports: ApprovePorts,
   request: DecisionRequest,
   { logger }: Instruments,
-): Promise<Decision | { refused: string }> {
+): Promise<DecisionAnswer> {
   logger.appendKeys({ rack: request.rack });
   try {
     const decision = await decideStep(ports, request);
