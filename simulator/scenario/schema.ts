@@ -3,56 +3,28 @@
  * Each message says what is accepted: load.ts puts file, line, path and value before it.
  */
 import { z } from 'zod';
-import { durationPattern, parseDuration, signedDurationPattern } from './duration.ts';
 import { apis, apiWildcards, commandNames, functionNames } from './names.ts';
-
-const oneOf = <const T extends readonly [string, ...string[]]>(words: T) =>
-  z.enum(words, { error: words.join(', ') });
-
-const durationText = 'a duration such as 90s, 15m, 2h or 1d';
-const milliseconds = (text: string): number => parseDuration(text) ?? 0;
-const duration = z.string(durationText).regex(durationPattern, durationText).transform(milliseconds);
-const signedText = 'a duration such as 90s, 15m, 2h or 1d, negative for a moment before the start (-20m)';
-const signedDuration = z.string(signedText).regex(signedDurationPattern, signedText).transform(milliseconds);
-const signedClockText = 'a duration such as 40s, negative for a clock that is behind (-40s)';
-const signedClock = z
-  .string(signedClockText)
-  .regex(signedDurationPattern, signedClockText)
-  .transform(milliseconds);
-const durationOrNever = z
-  .string(`${durationText}, or Never`)
-  .regex(/^(\d+(s|m|h|d)|Never)$/, `${durationText}, or Never`)
-  .transform((text) => (text === 'Never' ? null : milliseconds(text)));
-
-const nameText = 'a name of lower-case letters, digits, dots and dashes';
-const objectName = z.string(nameText).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, nameText);
-const bool = z.boolean('true or false');
-const positive = (what: string) => z.number(what).positive(what);
-const whole = (what: string, least: number) => z.int(what).min(least, what);
-
-const httpTokens = oneOf(['optional', 'required']);
-const endpoint = oneOf(['enabled', 'disabled']);
-const hopLimit = z
-  .int('a whole number from 1 to 64')
-  .min(1, 'a whole number from 1 to 64')
-  .max(64, 'a whole number from 1 to 64');
-const optionFields = ['httpTokens', 'httpPutResponseHopLimit', 'httpEndpoint', 'httpProtocolIPv6'] as const;
-
-const valueText = 'a string (parameter values are text, so quote it)';
-const filled = z.string(valueText).min(1, 'a string that is not empty (to delete a parameter, use unset)');
-const parameterValue = z.union(
-  [
-    filled,
-    z.strictObject({
-      value: filled,
-      type: oneOf(['String', 'StringList', 'SecureString']).prefault('String'),
-    }),
-  ],
-  { error: valueText },
-);
-const keyText = 'a parameter name of letters, digits, dots, dashes and underscores';
-const parameterKey = z.string(keyText).regex(/^[A-Za-z0-9_.-]+$/, keyText);
-const parameters = z.record(parameterKey, parameterValue, 'a mapping of parameters');
+import {
+  bool,
+  duration,
+  durationOrNever,
+  durationText,
+  endpoint,
+  hopLimit,
+  httpTokens,
+  labels,
+  milliseconds,
+  objectName,
+  oneOf,
+  optionFields,
+  parameterKey,
+  parameters,
+  positive,
+  share,
+  signedClock,
+  signedDuration,
+  whole,
+} from './values.ts';
 
 const nodeClassShape = {
   httpTokens: httpTokens.prefault('required').describe("Absent: Karpenter's own default, required"),
@@ -102,11 +74,6 @@ const pool = z.strictObject({
   replicas: whole('a whole number, or null', 0).nullable().prefault(null),
 });
 
-const labels = z.record(
-  z.string(),
-  z.string('a string (labels are text, so quote it)'),
-  'a mapping of labels',
-);
 const buildShape = {
   name: objectName,
   runsFor: duration,
@@ -259,7 +226,6 @@ const fault = z.strictObject({
     .prefault(1),
 });
 
-const share = z.number('a number from 0 to 1').min(0, 'a number from 0 to 1').max(1, 'a number from 0 to 1');
 const modifyBucket = z.strictObject({
   capacity: whole('a whole number from 1', 1).prefault(100),
   refillPerSecond: positive('a number above 0').prefault(5),
