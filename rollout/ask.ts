@@ -1,9 +1,9 @@
 /** What the parameters say now against what a running rollout is for. Pure. */
 import { decide, type Policy } from './desired.ts';
 import type { EC2NodeClass } from './kubernetes.ts';
-import { classOptions, inWords, owned } from './options.ts';
+import { inWords, owned } from './options.ts';
 import type { StoredParameter } from './ports.ts';
-import { baselineOf, needsApproval, purposeOf } from './purpose.ts';
+import { baselineOf, needsApproval, purposeOf, standing } from './purpose.ts';
 import type { RolloutRecord } from './record.ts';
 
 export type Asked =
@@ -33,7 +33,11 @@ export function askedNow(
     case 'asks': {
       const purpose = purposeOf(decision, record, nodeClass.metadata.uid);
       if (purpose.generation === generation) return { kind: 'same', policy: decision.policy };
-      const unapproved = needsApproval(decision.policy, [classOptions(nodeClass)], purpose.target);
+      const unapproved = needsApproval(
+        decision.policy,
+        standing(decision.policy, record, nodeClass),
+        purpose.target,
+      );
       return unapproved === undefined
         ? { kind: 'other', why: `the parameters now ask for ${inWords(purpose.target)}` }
         : // It waits for a person in an execution of its own, which takes the Lease once somebody has approved.

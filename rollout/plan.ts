@@ -13,7 +13,7 @@ import { classOptions, inWords, loosenings, mismatches, owned, pick } from './op
 import { foreignOwners } from './owners.ts';
 import { isKey } from './parameters.ts';
 import type { Ports, StoredParameter } from './ports.ts';
-import { needsApproval, purposeOf, type Purpose } from './purpose.ts';
+import { needsApproval, purposeOf, standing, type Purpose } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
 import { refuse } from './refusals.ts';
 import { few } from './state.ts';
@@ -99,7 +99,7 @@ export async function propose(
     return { ...end('NothingToDo', `already being rolled out by ${running}`), purpose };
   const question = isApprovedPurpose(record, purpose)
     ? undefined
-    : questionAbout(decision, ground, fleet, purpose);
+    : questionAbout(decision, ground, fleet, purpose, record);
   return {
     kind: 'roll',
     ...(question !== undefined && { question }),
@@ -119,10 +119,14 @@ function questionAbout(
   { nodeClass }: Ground,
   fleet: Fleet,
   purpose: Purpose,
+  record: RolloutRecord,
 ): Question | undefined {
   const from = classOptions(nodeClass);
-  const live = fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []);
-  const why = needsApproval(policy, [from, ...live], purpose.target);
+  const live = [
+    ...standing(policy, record, nodeClass),
+    ...fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []),
+  ];
+  const why = needsApproval(policy, live, purpose.target);
   if (why === undefined) return undefined;
   const { name, uid } = nodeClass.metadata;
   const owners = foreignOwners(nodeClass);

@@ -1,6 +1,7 @@
 /** What a rollout is for: the values to reach, and their name. */
 import { createHash } from 'node:crypto';
-import { loosenings, OPTIONS, type AllOptions, type Option } from './options.ts';
+import type { EC2NodeClass } from './kubernetes.ts';
+import { classOptions, loosenings, OPTIONS, type AllOptions, type Option } from './options.ts';
 import type { Policy } from './desired.ts';
 import type { Options, RolloutRecord } from './record.ts';
 
@@ -44,4 +45,22 @@ export function needsApproval(
   if (policy.approval === 'always') return 'imds_rollout_approval is "always"';
   if (policy.approval === 'loosening' && looser.length > 0) return `it loosens ${looser.join(' and ')}`;
   return undefined;
+}
+
+/**
+ * What new values may not loosen by themselves: what the class says, and what a rollout that is not over has patched it
+ * to. Whoever has loosened the class by hand since has approved of nothing. What somebody else writes is theirs to say.
+ */
+export function standing(
+  { classWriter }: Pick<Policy, 'classWriter'>,
+  record: RolloutRecord,
+  nodeClass: EC2NodeClass,
+): AllOptions[] {
+  const said = classOptions(nodeClass);
+  const { uid } = nodeClass.metadata;
+  const isPatched =
+    record.patchedAt !== undefined && record.takingBack === undefined && record.classUid === uid;
+  return isPatched && classWriter === 'service'
+    ? [said, { ...said, ...record.baseline, ...record.ask }]
+    : [said];
 }

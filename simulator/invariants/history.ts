@@ -130,7 +130,11 @@ export function createHistory(truth: Truth): History {
     if (nodeClass === undefined) return;
     const now = optionsOf(nodeClass);
     const target: Options = reading.external ? reading.ask : { ...baseline, ...reading.ask };
-    const loosens = optionNames.some((option) => isLooser(option, target[option], now[option]));
+    const patched = reading.external ? {} : patchedTo(truth);
+    const loosens = optionNames.some(
+      (option) =>
+        isLooser(option, target[option], now[option]) || isLooser(option, target[option], patched[option]),
+    );
     const needsSomebody = reading.approval === 'always' || (loosens && reading.approval === 'loosening');
     if (needsSomebody && !approvals.cover(target)) return;
     // Until a rollout takes an option up, what the class says is what was before. What somebody else writes is theirs.
@@ -263,6 +267,13 @@ export function createHistory(truth: Truth): History {
     foreignWriteAt: () => foreignWriteAt,
     externalSince: () => externalSince,
   };
+}
+
+/** What a rollout that is not over has patched the class to: somebody who loosens it by hand approves of nothing. */
+function patchedTo(truth: Truth): Options {
+  const record = truth.record();
+  const isUnderway = record?.patchedAt !== undefined && record.takingBack === undefined;
+  return isUnderway ? { ...record.baseline, ...record.ask } : {};
 }
 
 function pick(options: Required<Options>, keys: readonly string[]): Options {
