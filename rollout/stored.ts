@@ -34,8 +34,9 @@ function parsed<S extends z.ZodType>(schema: S, name: string, text: string | und
   let json: unknown;
   try {
     json = JSON.parse(text ?? '');
-  } catch (error) {
-    throw new UnreadableRecord(`parameter ${name} is not JSON: ${REMEDY}`, { cause: error });
+  } catch {
+    // Without its cause: the error of JSON.parse quotes the text, which may be a token, and causes are logged.
+    throw new UnreadableRecord(`parameter ${name} is not JSON: ${REMEDY}`);
   }
   const { success, data, error } = schema.safeParse(json);
   if (success) return data;
