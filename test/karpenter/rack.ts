@@ -6,6 +6,7 @@ import type { ExecutionRecord } from '../../simulator/account/execution.ts';
 import { DISCOVERY } from './account.ts';
 import { buildsOf, type Builds } from './builds.ts';
 import { watch } from './history.ts';
+import type { Machine } from './machines.ts';
 import {
   discoveredBy,
   disruptionOf,
@@ -24,8 +25,13 @@ export interface Rack extends Builds {
   product: RunningProduct;
   /** What changed at its machines, second by second, for the message of a test that fails. */
   history: readonly string[];
-  /** A pod of a ReplicaSet, which is no Build, and which a PodDisruptionBudget or its annotation keeps where it is. */
-  serve(service: string, keptBy?: 'budget' | 'annotation'): Promise<void>;
+  /**
+   * A pod of a ReplicaSet, which is no Build, and which a PodDisruptionBudget or its annotation keeps where it is.
+   * Returns the machine that it runs on: Karpenter now and then launches two for one pod.
+   */
+  serve(service: string, keptBy?: 'budget' | 'annotation'): Promise<Machine>;
+  /** A machine that Karpenter launched beside this one goes: its NodeClaim is deleted by hand. */
+  aloneWith(machine: Machine): Promise<void>;
   /** How many nodes of the pool may be disrupted at a time, from now on. */
   budget(nodes: string): Promise<void>;
   /** The class is written again by whoever writes it beside the product. */
@@ -141,9 +147,20 @@ export async function createRack(world: World, name: string, options: RackOption
         spec: { replicas: 1, selector, template: { metadata: { labels, annotations }, spec: podSpec(name) } },
       });
       // A node that has registered is not yet one that the pod runs on: a rollout would cordon it before.
-      const runs = (): boolean =>
-        [...kubelet.fates.keys()].some((pod) => pod.startsWith(`${full(service)}-`));
-      await world.until(`service ${full(service)} runs`, runs);
+      const itsNode = (): string | undefined =>
+        [...kubelet.fates].find(([pod]) => pod.startsWith(`${full(service)}-`))?.[1].node;
+      await world.until(`service ${full(service)} runs`, () => itsNode() !== undefined);
+      const serving = (await builds.machines()).find(({ node }) => node === itsNode());
+      if (serving === undefined) throw new Error(`service ${full(service)} runs on no machine`);
+      return serving;
+    },
+    async aloneWith({ claim: kept }) {
+      for (const { claim } of await builds.machines()) {
+        const path = `/apis/karpenter.sh/v1/nodeclaims/${claim}`;
+        if (claim !== kept) await api({ verb: 'delete', resource: 'nodeclaims', method: 'DELETE', path });
+      }
+      const alone = async (): Promise<boolean> => (await builds.machines()).length === 1;
+      await world.until(`${kept} is alone in its pool`, alone);
     },
     async budget(nodes) {
       await patch(`/apis/karpenter.sh/v1/nodepools/${name}`, { spec: { disruption: disruptionOf(nodes) } });
