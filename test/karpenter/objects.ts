@@ -1,4 +1,5 @@
 /** The objects of one rack as its owner would write them: class, pool, pods. */
+import type { NodeClassMetadataOptions } from '../../rollout/kubernetes.ts';
 import { DISCOVERY, INSTANCE_PROFILE } from './account.ts';
 import { SMALL } from './neighbours.ts';
 
@@ -18,7 +19,11 @@ export interface PoolOptions {
 
 export const discoveredBy = (value: string) => [{ tags: { 'karpenter.sh/discovery': value } }];
 
-export const nodeClassOf = (name: string, imageId: string, metadataOptions: MetadataOptions) => ({
+export const nodeClassOf = (
+  name: string,
+  imageId: string,
+  metadataOptions: NodeClassMetadataOptions | undefined,
+) => ({
   apiVersion: 'karpenter.k8s.aws/v1',
   kind: 'EC2NodeClass',
   metadata: { name },

@@ -6,9 +6,8 @@ import { buildDraft, classDraft, parkedDraft, poolDraft } from '../../../simulat
 import { stamp } from '../../../simulator/cluster/names.ts';
 import { buildOf } from '../../../simulator/run/world.ts';
 import type { Scenario, ScenarioBuild, ScenarioNode } from '../../../simulator/scenario/scenario.ts';
-import { DISCOVERY, INSTANCE_PROFILE } from '../account.ts';
 import { LARGE } from '../neighbours.ts';
-import { discoveredBy } from '../objects.ts';
+import { nodeClassOf } from '../objects.ts';
 
 /** Of four cpus about two hundredths are the node's own. */
 const SHARE = 0.95;
@@ -19,22 +18,8 @@ export const podName = (rack: string, pod: string): string => `${rack}-${pod}`;
 const requests = (cpu: number) => ({ requests: { cpu: `${String(Math.round(cpu * SHARE * 1000))}m` } });
 const ofPool = (rack: string) => ({ nodeSelector: { 'karpenter.sh/nodepool': rack } });
 
-export const classObject = (rack: string, { classes }: Scenario, imageId: string) => {
-  const { metadataOptions } = classDraft(rack, classes['build'] ?? {}, new Date()).spec;
-  return {
-    apiVersion: 'karpenter.k8s.aws/v1',
-    kind: 'EC2NodeClass',
-    metadata: { name: rack },
-    spec: {
-      amiFamily: 'Custom',
-      amiSelectorTerms: [{ id: imageId }],
-      instanceProfile: INSTANCE_PROFILE,
-      subnetSelectorTerms: discoveredBy(DISCOVERY),
-      securityGroupSelectorTerms: discoveredBy(DISCOVERY),
-      metadataOptions,
-    },
-  };
-};
+export const classObject = (rack: string, { classes }: Scenario, imageId: string) =>
+  nodeClassOf(rack, imageId, classDraft(rack, classes['build'] ?? {}, new Date()).spec.metadataOptions);
 
 /**
  * Those whom the scenario has manage the class, and one who made the rest of it: of an object that nobody at all
