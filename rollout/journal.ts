@@ -38,6 +38,19 @@ export const planSchema = z.strictObject({
 });
 export type Plan = z.infer<typeof planSchema>;
 
+/** One live modification. */
+const modification = {
+  at: instant,
+  instanceId: z.string(),
+  node: z.string(),
+  before: metadataSchema,
+  after: metadataSchema,
+  /** Builds that ran on it then. */
+  builds: z.array(z.string()),
+  /** Why it had not been replaced. */
+  why: z.string(),
+};
+
 const entrySchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('planned'), at: instant, plan: planSchema }),
   z.strictObject({
@@ -59,18 +72,13 @@ const entrySchema = z.discriminatedUnion('what', [
     resourceVersionAfter: z.string(),
     why: z.string(),
   }),
-  z.strictObject({
-    what: z.literal('modified'),
-    at: instant,
-    instanceId: z.string(),
-    node: z.string(),
-    before: metadataSchema,
-    after: metadataSchema,
-    /** Builds that ran on it then. */
-    builds: z.array(z.string()),
-    /** Why it had not been replaced. */
-    why: z.string(),
-  }),
+  /** Written before EC2 is asked: a function may die before it can write what came of it. */
+  z.strictObject({ what: z.literal('modifying'), ...modification }),
+  z.strictObject({ what: z.literal('modified'), ...modification }),
+  /** Those that EC2 did not change, or was not asked to after all. */
+  z.strictObject({ what: z.literal('unmodified'), at: instant, instanceIds: z.array(z.string()) }),
+  /** Those that were found to have the values that are asked. */
+  z.strictObject({ what: z.literal('asAsked'), at: instant, instanceIds: z.array(z.string()) }),
   z.strictObject({ what: z.literal('build'), at: instant, build: z.string(), node: z.string() }),
   z.strictObject({
     what: z.literal('left'),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { entriesOf, planSchema, type Entry } from './journal.ts';
 import type { EC2NodeClass } from './kubernetes.ts';
+import { settleModifications, type Told } from './modifications.ts';
 import { classOptions } from './options.ts';
 import type { StoredParameter } from './ports.ts';
 import { isKey } from './parameters.ts';
@@ -98,12 +99,13 @@ export interface Evidence {
 }
 
 export function makeReport(evidence: Evidence): Report {
-  const { ending, entries, fleet } = evidence;
+  const { ending, fleet } = evidence;
+  const entries = settleModifications(evidence.entries, fleet);
   const plan = entriesOf(entries, 'planned').at(-1)?.plan ?? null;
   const patches = entriesOf(entries, 'patched');
   const modified = entriesOf(entries, 'modified');
   const departures = departuresOf(entries);
-  const instances = instancesOf(evidence, ending.target ?? {}, plan);
+  const instances = instancesOf({ ...evidence, entries }, ending.target ?? {}, plan);
   const transitions = 6 + 3 * ending.looks + 2 * modified.length;
   return {
     schemaVersion: 1,
@@ -116,7 +118,7 @@ export function makeReport(evidence: Evidence): Report {
     approval: approvalOf(entries),
     class: classOf(plan, patches, evidence.nodeClass),
     instances,
-    builds: buildsOf(evidence, plan, instances),
+    builds: buildsOf({ ...evidence, entries }, plan, instances),
     holds: entriesOf(entries, 'hold').map(({ what: _, ...hold }) => hold),
     blockers: evidence.blockers,
     stragglers: modified.map(({ node, instanceId, at, why, builds }) => ({
@@ -196,7 +198,7 @@ function unknownsOf(ending: Concluding, fleet: Fleet | undefined): string[] {
 
 const buildNodes = (count: number): string => `${String(count)} build node${count === 1 ? '' : 's'}`;
 
-function inWords(entry: Entry): string {
+function inWords(entry: Told): string {
   switch (entry.what) {
     case 'planned':
       return `planned: ${buildNodes(entry.plan.nodes.length)}`;

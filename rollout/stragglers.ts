@@ -5,7 +5,8 @@ import type { Instance, MetadataOptions } from './ec2.ts';
 import { InvalidError, NotFoundError, TransientError } from './errors.ts';
 import { readFleet, type BuildNode } from './fleet.ts';
 import { writeJournal, type Entry } from './journal.ts';
-import { judge, mismatches, pick, owned } from './options.ts';
+import { dueOf, foundAsAsked, unmodified, type Due } from './modifications.ts';
+import { judge, mismatches } from './options.ts';
 import type { Ports } from './ports.ts';
 import { lastPatchOf, type Options } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
@@ -55,13 +56,17 @@ async function modifyStragglers(ports: StragglerPorts, running: Running): Promis
       : `not replaced: ${unseen}`;
   };
   const tokens = tokensNow(state, ports.clock.now());
+  const at = ports.clock.now().toISOString();
+  const due = stragglers.slice(0, tokens).flatMap((node) => dueOf(node, state.target, at, why(node)));
+  const intents = due.map(({ intent }) => intent);
+  await writeJournal(ports, state, 'modifying', [...foundAsAsked(fleet, state.target, at), ...intents]);
   const done: Entry[] = [];
   let throttled: boolean;
   try {
-    throttled = await modifyWithin(ports, running, stragglers.slice(0, tokens), why, done);
+    throttled = await modifyWithin(ports, running, due, done);
   } finally {
-    // What was modified is in force, whatever ended the step: no other page of the evidence has it.
-    await writeJournal(ports, state, 'modify', done);
+    // What was modified is in force, whatever ended the step.
+    await writeJournal(ports, state, 'modify', [...done, ...unmodified(intents, done, ports.clock.now())]);
   }
   const accepted = done.filter(({ what }) => what === 'modified').length;
   const refusals = done.flatMap((entry) => (entry.what === 'note' ? [entry.text] : []));
@@ -96,35 +101,23 @@ function tokensNow({ bucket }: Rolling, now: Date): number {
 async function modifyWithin(
   ports: StragglerPorts,
   { state, guard }: Running,
-  stragglers: readonly BuildNode[],
-  why: (node: BuildNode) => string,
+  stragglers: readonly Due[],
   done: Entry[],
 ): Promise<boolean> {
   let checkedAt = Number.NEGATIVE_INFINITY;
-  for (const node of stragglers) {
-    const { instance } = node;
-    if (instance?.metadataOptions === undefined) continue;
+  for (const { intent, observed } of stragglers) {
+    const { instanceId, node } = intent;
     if (ports.clock.now().getTime() - checkedAt >= CHECK_MS) {
       await guard.check();
       checkedAt = ports.clock.now().getTime();
     }
-    const outcome = await modify(ports, instance.instanceId, instance.metadataOptions, state.target);
+    const outcome = await modify(ports, instanceId, observed, state.target);
     if (outcome.kind === 'throttled') return true;
+    const at = ports.clock.now().toISOString();
     if (outcome.kind === 'refused') {
-      const text = `EC2 refuses to change ${instance.instanceId} (${node.name}): ${outcome.why}`;
-      done.push({ what: 'note', at: ports.clock.now().toISOString(), text });
+      done.push({ what: 'note', at, text: `EC2 refuses to change ${instanceId} (${node}): ${outcome.why}` });
     }
-    if (outcome.kind !== 'accepted') continue;
-    done.push({
-      what: 'modified',
-      at: ports.clock.now().toISOString(),
-      instanceId: instance.instanceId,
-      node: node.name,
-      before: { ...instance.metadataOptions },
-      after: pick(state.target, owned(state.target)),
-      builds: node.builds,
-      why: why(node),
-    });
+    if (outcome.kind === 'accepted') done.push({ ...intent, what: 'modified', at });
   }
   return false;
 }

@@ -58,3 +58,11 @@ test('build groups that keep the rack-wide options are named in the plan too', a
   expect(first?.plan?.notices).toEqual([expect.stringContaining('app-build, 102')]);
   expect(second?.reason).not.toContain('app-build');
 });
+
+test('what was modified live is in the report although the function died before it could write so', async () => {
+  const [report] = await reportsOf(read('died-while-modifying.yaml'));
+  expect(report?.stragglers).toMatchObject([{ node: 'busy', builds: ['builds/b-web'] }]);
+  expect(report?.stragglers[0]?.why).not.toContain('not known');
+  expect(report?.builds).toMatchObject([{ name: 'builds/b-web', changedUnder: true }]);
+  expect(report?.timeline.filter(({ what }) => what.includes('modified live'))).toHaveLength(1);
+});
