@@ -7,17 +7,24 @@ import { systemClock } from './clock.ts';
 import { createIdentities } from './identities.ts';
 import { busNotices } from './notices.ts';
 import { createRecords } from './records.ts';
-import type { RolloutSettings } from './rollout-ports.ts';
+import { createWaitTokens } from './wait-tokens.ts';
 import { stepFunctionsWorkflow } from './workflow.ts';
 
-export function approvePorts(
-  settings: Pick<RolloutSettings, 'RECORD_PREFIX' | 'STATE_MACHINE_ARN'>,
-): ApprovePorts {
+/** Named as in the environment of the function. */
+export interface ApproveSettings {
+  RECORD_PREFIX: string;
+  /** Where the tokens of waits are: nothing else is, and nobody else reads there. */
+  TOKEN_PREFIX: string;
+  STATE_MACHINE_ARN: string;
+}
+
+export function approvePorts(settings: ApproveSettings): ApprovePorts {
   const ssm = new SSMClient(awsClient());
   return {
     clock: systemClock,
     records: createRecords(ssm, settings.RECORD_PREFIX),
     approvals: createApprovals(ssm, settings.RECORD_PREFIX),
+    waitTokens: createWaitTokens(ssm, settings.TOKEN_PREFIX, settings.RECORD_PREFIX),
     identities: createIdentities(settings.STATE_MACHINE_ARN, systemClock),
     workflow: stepFunctionsWorkflow(settings.STATE_MACHINE_ARN),
     notices: busNotices(),

@@ -2,17 +2,12 @@
  * The service's memory in Parameter Store, under its own prefix: `<prefix><rack>/registration` and
  * `<prefix><rack>/record`, each JSON in a standard parameter (at most 4 KB).
  */
-import {
-  GetParameterCommand,
-  paginateGetParametersByPath,
-  PutParameterCommand,
-  type SSMClient,
-} from '@aws-sdk/client-ssm';
-import { NotFoundError } from '../rollout/errors.ts';
+import { paginateGetParametersByPath, type SSMClient } from '@aws-sdk/client-ssm';
 import type { Records, Registration } from '../rollout/ports.ts';
 import { emptyRecord } from '../rollout/record.ts';
 import { readRecord, readRegistration } from '../rollout/stored.ts';
 import { calling } from './aws-errors.ts';
+import { getParameter, putParameter } from './one-parameter.ts';
 
 const REGISTRATION = '/registration';
 
@@ -36,29 +31,9 @@ export function createRecords(client: SSMClient, prefix: string): Records {
         return found.sort((one, other) => (one.rack < other.rack ? -1 : 1));
       }),
     read: async (rack) => {
-      const name = recordName(rack);
-      try {
-        const { Parameter } = await calling('ssm:GetParameter', name, () =>
-          client.send(new GetParameterCommand({ Name: name, WithDecryption: false })),
-        );
-        return readRecord(name, Parameter?.Value);
-      } catch (error) {
-        if (error instanceof NotFoundError) return structuredClone(emptyRecord);
-        throw error;
-      }
+      const text = await getParameter(client, recordName(rack));
+      return text === undefined ? structuredClone(emptyRecord) : readRecord(recordName(rack), text);
     },
-    write: async (rack, record) => {
-      const name = recordName(rack);
-      await calling('ssm:PutParameter', name, () =>
-        client.send(
-          new PutParameterCommand({
-            Name: name,
-            Type: 'String',
-            Overwrite: true,
-            Value: JSON.stringify(record),
-          }),
-        ),
-      );
-    },
+    write: (rack, record) => putParameter(client, recordName(rack), JSON.stringify(record)),
   };
 }

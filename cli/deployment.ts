@@ -17,7 +17,7 @@ import { eksPodIdentities } from '../adapters/pod-identities.ts';
 import { rolloutPorts } from '../adapters/rollout-ports.ts';
 import type { DecisionAnswer } from '../rollout/approve.ts';
 import { NotFoundError } from '../rollout/errors.ts';
-import type { Claim, PlanReads, Ports } from '../rollout/ports.ts';
+import type { Claim, PlanReads, SharedPorts } from '../rollout/ports.ts';
 import { createAccess, type Access } from './account/access.ts';
 import { createPermissions, type Permissions } from './account/permissions.ts';
 import { decide } from './account/decide.ts';
@@ -36,7 +36,7 @@ export interface DeploymentOptions {
 /** What commands work on. Everything is as the person may see it, not as the functions' roles may. */
 export interface Deployment extends Place {
   outputs: Outputs;
-  ports: Ports;
+  ports: SharedPorts;
   /** What a plan reads besides. */
   planReads: PlanReads;
   store: Store;
@@ -84,7 +84,7 @@ export async function findDeployment({
       notices: busNotices(connection),
     },
     planReads: { metrics: cloudWatchMetrics(connection), podIdentities: eksPodIdentities(connection) },
-    store: createStore(new SSMClient(client), ParameterPrefix, RecordPrefix),
+    store: createStore(new SSMClient(client), outputs),
     access,
     permissions: createPermissions(iam),
     progress: createProgress(new SFNClient(client), outputs.StateMachineArn),

@@ -1,6 +1,6 @@
 /** What a command answers from: a moment of a played scenario, or the deployment in an account. */
 import type { DecisionAnswer } from '../rollout/approve.ts';
-import type { Claim, PlanReads, Ports } from '../rollout/ports.ts';
+import type { Claim, PlanReads, SharedPorts } from '../rollout/ports.ts';
 import type { Deployment, DeploymentOptions } from './deployment.ts';
 import { CommandFailure } from './failure.ts';
 import type { MomentOptions } from './moment.ts';
@@ -11,7 +11,7 @@ export type SourceOptions = MomentOptions & DeploymentOptions;
 
 export interface Source {
   rack: string;
-  ports: Ports;
+  ports: SharedPorts;
   planReads: PlanReads;
   scene: () => Promise<Scene>;
   /** Approves or rejects, in the name of whoever asks. */

@@ -19,7 +19,7 @@ import type { Awaiting, EndWait } from './state.ts';
 
 export type ApprovePorts = Pick<
   Ports,
-  'clock' | 'records' | 'approvals' | 'identities' | 'workflow' | 'notices'
+  'clock' | 'records' | 'approvals' | 'waitTokens' | 'identities' | 'workflow' | 'notices'
 >;
 
 /** What was wrong with a decision, in words for the one who made it. Nothing was written. */
@@ -45,8 +45,8 @@ export async function askStep(ports: ApprovePorts, state: Awaiting, token: strin
     }
     await endWaitOf(ports, rack, standing, execution);
   }
-  const kept = await ports.approvals.token(rack);
-  if (kept?.token !== token) await ports.approvals.keepToken(rack, { execution, token });
+  const kept = await ports.waitTokens.read(rack);
+  if (kept?.token !== token) await ports.waitTokens.keep(rack, { execution, token });
   const { awaiting } = stored;
   if (awaiting?.execution === execution && awaiting.hash === question.hash) return;
   const now = ports.clock.now();
@@ -104,10 +104,9 @@ export async function decideStep(ports: ApprovePorts, request: DecisionRequest):
   const standing = await standingFor(ports, rack, hash, stored);
   const at = ports.clock.now().toISOString();
   const decided: Decided = { decision, hash, by, reason, at };
-  const kept = await ports.approvals.token(rack);
-  const answered =
-    kept?.execution === standing.execution && (await ports.workflow.answer(kept.token, decided));
-  if (answered !== 'answered') throw over(standing);
+  const kept = await ports.waitTokens.read(rack);
+  if (kept?.execution !== standing.execution) throw over(standing);
+  if ((await ports.workflow.answer(kept.token, decided)) !== 'answered') throw over(standing);
   const { execution, looser } = standing;
   await ports.approvals.write(rack, {
     schemaVersion: 1,
@@ -115,6 +114,7 @@ export async function decideStep(ports: ApprovePorts, request: DecisionRequest):
   });
   // Of a rejection the end of the rollout tells.
   if (decision === 'approved') await tellApproved(ports, rack, standing, by, reason);
+  await ports.waitTokens.forget(rack, kept);
   return { rack, hash, decision, by, execution };
 }
 
@@ -176,8 +176,10 @@ const superseded = ({ clock }: ApprovePorts, by: string): Decided => ({
 });
 
 async function endWaitOf(ports: ApprovePorts, rack: string, standing: Standing, by: string): Promise<void> {
-  const kept = await ports.approvals.token(rack);
-  if (kept?.execution === standing.execution) await ports.workflow.answer(kept.token, superseded(ports, by));
+  const kept = await ports.waitTokens.read(rack);
+  if (kept?.execution !== standing.execution) return;
+  await ports.workflow.answer(kept.token, superseded(ports, by));
+  await ports.waitTokens.forget(rack, kept);
 }
 
 async function tellAwaited(ports: ApprovePorts, rack: string, asked: Standing): Promise<void> {

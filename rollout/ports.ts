@@ -61,10 +61,16 @@ export interface Approvals {
   /** See noApproval (approval.ts) where nothing was ever asked. */
   read(rack: string): Promise<Approval>;
   write(rack: string, approval: Approval): Promise<void>;
-  /** The last token, decrypted; undefined where there never was one. */
-  token(rack: string): Promise<WaitToken | undefined>;
+}
+
+/** The token of a rack's wait, apart from all that others may read: the function `approve` alone reads and writes it. */
+export interface WaitTokens {
+  /** Decrypted; undefined where no wait has one. */
+  read(rack: string): Promise<WaitToken | undefined>;
   /** Encrypted, in the place of the one before. */
-  keepToken(rack: string, token: WaitToken): Promise<void>;
+  keep(rack: string, token: WaitToken): Promise<void>;
+  /** The wait of this token is over: it is deleted, unless another one is kept by now. */
+  forget(rack: string, token: WaitToken): Promise<void>;
 }
 
 /** What somebody wants decided. A proof of identity is made for one claim and counts for no other. */
@@ -199,6 +205,7 @@ export interface Ports {
   parameters: Parameters;
   records: Records;
   approvals: Approvals;
+  waitTokens: WaitTokens;
   identities: Identities;
   instances: Instances;
   clusters: Clusters;
@@ -206,3 +213,6 @@ export interface Ports {
   reports: Reports;
   notices: Notices;
 }
+
+/** What whoever asks may have: all but the tokens of waits, which are the function `approve`'s alone. */
+export type SharedPorts = Omit<Ports, 'waitTokens'>;

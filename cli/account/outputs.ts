@@ -13,10 +13,12 @@ const outputsSchema = z.object({
   ReportBucket: z.string(),
   ParameterPrefix: prefix,
   RecordPrefix: prefix,
+  /** Absent of a deployment that is older than this. */
+  TokenPrefix: prefix.exactOptional(),
   Clusters: list,
   ReadingRoles: list,
   WritingRoles: list,
-  /** Role by function; absent of a deployment that is older than this. */
+  /** Role by function; the same. */
   FunctionRoles: list
     .transform((pairs) => new Map(pairs.map((pair) => pair.split('=', 2) as [string, string])))
     .exactOptional(),

@@ -7,8 +7,8 @@ export interface Wanted {
   actions: readonly string[];
   /** An ARN, or `*`. */
   resource: string;
-  /** Condition keys with what they would be at the call. */
-  context: Readonly<Record<string, string>>;
+  /** Condition keys with what they would be at the call; those that may have several values, as a list. */
+  context: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export interface Refused {
@@ -35,8 +35,8 @@ export const createPermissions = (iam: IAMClient): Permissions => ({
           ResourceArns: [resource],
           ContextEntries: Object.entries(context).map(([ContextKeyName, value]) => ({
             ContextKeyName,
-            ContextKeyType: 'string',
-            ContextKeyValues: [value],
+            ContextKeyType: typeof value === 'string' ? 'string' : 'stringList',
+            ContextKeyValues: [value].flat(),
           })),
         },
       );

@@ -3,6 +3,7 @@ import { DeleteParameterCommand, PutParameterCommand, type SSMClient } from '@aw
 import { calling } from '../../adapters/aws-errors.ts';
 import { NotFoundError } from '../../rollout/errors.ts';
 import type { Registration } from '../../rollout/ports.ts';
+import type { Outputs } from './outputs.ts';
 
 export interface Store {
   setParameter(rack: string, key: string, value: string): Promise<void>;
@@ -13,8 +14,11 @@ export interface Store {
   forget(rack: string): Promise<void>;
 }
 
-/** The prefixes begin and end with `/`. */
-export function createStore(client: SSMClient, parameters: string, records: string): Store {
+/** Where things are, as the stack's outputs say: prefixes that begin and end with `/`. */
+type Prefixes = Pick<Outputs, 'ParameterPrefix' | 'RecordPrefix' | 'TokenPrefix'>;
+
+export function createStore(client: SSMClient, prefixes: Prefixes): Store {
+  const { ParameterPrefix: parameters, RecordPrefix: records, TokenPrefix: tokens } = prefixes;
   const put = async (Name: string, Value: string): Promise<void> => {
     await calling('ssm:PutParameter', Name, () =>
       client.send(new PutParameterCommand({ Name, Value, Type: 'String', Overwrite: true })),
@@ -35,6 +39,7 @@ export function createStore(client: SSMClient, parameters: string, records: stri
     register: (registration) =>
       put(`${records}${registration.rack}/registration`, JSON.stringify(registration)),
     forget: async (rack) => {
+      if (tokens !== undefined) await remove(`${tokens}${rack}`);
       for (const what of ['approval-token', 'approval', 'record']) await remove(`${records}${rack}/${what}`);
       await remove(`${records}${rack}/registration`);
     },

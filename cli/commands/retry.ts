@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { SETTLE_SECONDS } from '../../rollout/naming.ts';
 import { retryRollout, StillRunning, type Retried } from '../../rollout/retry.ts';
 import { NameTaken } from '../../rollout/start.ts';
-import type { Ports } from '../../rollout/ports.ts';
+import type { SharedPorts } from '../../rollout/ports.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireRegistration } from '../rack/racks.ts';
 import type { DeploymentOptions } from '../deployment.ts';
@@ -43,7 +43,7 @@ async function retry(options: Options): Promise<void> {
   }
 }
 
-async function retryOrSay(ports: Ports, rack: string): Promise<Retried> {
+async function retryOrSay(ports: SharedPorts, rack: string): Promise<Retried> {
   try {
     return await retryRollout(ports, rack);
   } catch (error) {

@@ -46,7 +46,7 @@ function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
       }),
     ],
     'eks:DescribeCluster': [on(arn('eks', `cluster/${cluster}`))],
-    'events:PutEvents': [on(arn('events', 'event-bus/default'), { 'events:source': 'imds-rollout' })],
+    'events:PutEvents': [on(arn('events', 'event-bus/default'), { 'events:source': ['imds-rollout'] })],
     's3:GetObject': [on(`${bucket}/any`)],
     's3:ListBucket': [on(bucket)],
     's3:PutObject': [on(`${bucket}/any`)],
@@ -62,14 +62,17 @@ function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
     'states:SendTaskSuccess': [workflow],
     'states:StartExecution': [workflow],
   };
-  const waits = [memory('approval'), memory('approval-token')];
+  const { TokenPrefix } = outputs;
+  const former = memory('approval-token');
+  const tokens = TokenPrefix === undefined ? [] : [on(arn('ssm', `parameter${TokenPrefix}any`))];
   /** What some functions need beside it, or in its place. */
   const special: Record<string, Record<string, On[]>> = {
     plan: { 'ssm:GetParameter': [record, memory('approval')] },
     reconcile: { 'ssm:GetParameter': [record, memory('approval')] },
     approve: {
-      'ssm:GetParameter': waits,
-      'ssm:PutParameter': waits,
+      'ssm:GetParameter': [memory('approval'), former, ...tokens],
+      'ssm:PutParameter': [memory('approval'), ...tokens],
+      'ssm:DeleteParameter': [former, ...tokens],
       'ssm:GetParametersByPath': [on(arn('ssm', `parameter${RecordPrefix.slice(0, -1)}`))],
     },
   };

@@ -6,7 +6,7 @@ import type { Plan } from '../../rollout/journal.ts';
 import { classOptions } from '../../rollout/options.ts';
 import { outlooks } from '../../rollout/outlook.ts';
 import { describePlan, propose, type Proposal } from '../../rollout/plan.ts';
-import type { PlanReads, Ports } from '../../rollout/ports.ts';
+import type { PlanReads, SharedPorts } from '../../rollout/ports.ts';
 import { needsApproval } from '../../rollout/purpose.ts';
 import { askedOptions, wayBack } from './asked.ts';
 import type { Explanation } from './explanation.ts';
@@ -19,7 +19,7 @@ import { see, type Seen } from './seen.ts';
 
 export interface ExplainInput {
   rack: string;
-  ports: Ports;
+  ports: SharedPorts;
   reads: PlanReads;
   /** How far back CloudWatch is asked. */
   days: number;

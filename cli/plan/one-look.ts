@@ -4,7 +4,7 @@
  */
 import { ForbiddenError, NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { Kind, ObjectsByKind } from '../../rollout/kubernetes.ts';
-import type { Cluster, PlanReads, Ports } from '../../rollout/ports.ts';
+import type { Cluster, PlanReads, SharedPorts } from '../../rollout/ports.ts';
 import type { PlanPorts } from '../../rollout/plan.ts';
 
 export interface Unknown {
@@ -25,7 +25,7 @@ export interface Look {
   list<K extends Kind>(part: string, cluster: Cluster, kind: K): Promise<ObjectsByKind[K][] | null>;
 }
 
-export function lookOnce(ports: Ports, reads: PlanReads): Look {
+export function lookOnce(ports: SharedPorts, reads: PlanReads): Look {
   const unknowns: Unknown[] = [];
   const remember = memory();
   const attempt = async <T>(part: string, needs: string, read: () => Promise<T>): Promise<T | null> => {

@@ -1,6 +1,6 @@
 /** As deployed: on the real neighbours. */
 import { approvePorts } from '../../adapters/approve-ports.ts';
-import { parseEnvironment, rolloutEnvironment } from '../shared/environment.ts';
+import { approveEnvironment, parseEnvironment } from '../shared/environment.ts';
 import { createHandler } from './create-handler.ts';
 
-export const handler = createHandler(approvePorts(parseEnvironment(rolloutEnvironment, process.env)));
+export const handler = createHandler(approvePorts(parseEnvironment(approveEnvironment, process.env)));

@@ -34,6 +34,16 @@ export const rolloutEnvironment = starterEnvironment.extend({
   REPORT_BUCKET: text(/^[\w.-]{3,63}$/, "accepted is a bucket's name"),
 });
 
+/** Of approve, which keeps the tokens of waits where nobody reads who may read records. */
+export const approveEnvironment = rolloutEnvironment
+  .pick({ RECORD_PREFIX: true, STATE_MACHINE_ARN: true })
+  .extend({ TOKEN_PREFIX: parameterPrefix })
+  .refine(({ RECORD_PREFIX, TOKEN_PREFIX }) => !TOKEN_PREFIX.startsWith(RECORD_PREFIX), {
+    path: ['TOKEN_PREFIX'],
+    error:
+      'accepted is a path outside of RECORD_PREFIX, since whoever may read that may read what is below it; deploy with another tokenPrefix',
+  });
+
 export function parseEnvironment<S extends z.ZodType>(schema: S, environment: Environment): z.infer<S> {
   const parsed = schema.safeParse(environment);
   if (parsed.success) return parsed.data;

@@ -15,7 +15,7 @@ import {
   createNoticeBoard,
   createRecordStore,
   createReportStore,
-  type ApprovalStore,
+  createTokenStore,
   type NoticeBoard,
   type RecordStore,
   type ReportStore,
@@ -24,7 +24,6 @@ import {
 export interface Account {
   parameterStore: ParameterStore;
   records: RecordStore;
-  approvals: ApprovalStore;
   ec2: SimulatedEc2;
   lambda: Lambda;
   stepFunctions: StepFunctions;
@@ -48,6 +47,7 @@ export type CreateHandler = (ports: Ports, environment: Record<string, string>) 
 
 export const parameterPrefix = '/racks/';
 const recordPrefix = '/imds-rollout/racks/';
+const tokenPrefix = '/imds-rollout/approval-tokens/';
 
 export function createAccount(options: {
   clock: RunningClock;
@@ -64,6 +64,7 @@ export function createAccount(options: {
   const parameterStore = createParameterStore({ clock, gate, prefix: parameterPrefix });
   const records = createRecordStore(gate, recordPrefix);
   const approvals = createApprovalStore(gate, recordPrefix);
+  const waitTokens = createTokenStore(gate, tokenPrefix);
   const ec2 = createEc2({ ...options.ec2, clock, chance, gate });
   const reports = createReportStore(gate, clock);
   const notices = createNoticeBoard(gate, clock);
@@ -82,7 +83,8 @@ export function createAccount(options: {
     clock,
     parameters: parameterStore.port,
     records: records.port,
-    approvals: approvals.port,
+    approvals,
+    waitTokens,
     identities: createIdentities(gate, clock),
     instances: ec2.port,
     clusters: options.clusters,
@@ -103,7 +105,6 @@ export function createAccount(options: {
   return {
     parameterStore,
     records,
-    approvals,
     ec2,
     lambda,
     stepFunctions,

@@ -10,6 +10,7 @@ import type {
   Registration,
   Reports,
   WaitToken,
+  WaitTokens,
 } from '../../rollout/ports.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
@@ -62,49 +63,45 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
   };
 }
 
-export interface ApprovalStore {
-  port: Approvals;
-  /** As stored, in the clear: for tests that look for the token elsewhere. */
-  tokens: readonly string[];
+/** The question and its answer are a parameter that people read. */
+export function createApprovalStore(gate: SimulatedGate, prefix: string): Approvals {
+  const approvals = new Map<string, string>();
+  const nameOf = (rack: string): string => `${prefix}${rack}/approval`;
+  return {
+    read: (rack) =>
+      gate.call({ api: 'ssm:GetParameter', target: nameOf(rack) }, () => {
+        const text = approvals.get(rack);
+        return text === undefined ? { ...noApproval } : readApproval(nameOf(rack), text);
+      }),
+    write: (rack, approval) => {
+      const text = JSON.stringify(approval);
+      const body = structuredClone(approval);
+      return gate.call({ api: 'ssm:PutParameter', write: true, target: nameOf(rack), body }, () => {
+        refuseBadValue(text);
+        approvals.set(rack, text);
+      });
+    },
+  };
 }
 
-/** The question and its answer are a parameter that people read; the token is a SecureString beside it. */
-export function createApprovalStore(gate: SimulatedGate, prefix: string): ApprovalStore {
-  const approvals = new Map<string, string>();
+/** SecureStrings under a prefix of their own. What is in them is in no audit. */
+export function createTokenStore(gate: SimulatedGate, prefix: string): WaitTokens {
   const kept = new Map<string, WaitToken>();
-  const tokens: string[] = [];
-  const nameOf = (rack: string, what: string): string => `${prefix}${rack}/${what}`;
+  const nameOf = (rack: string): string => `${prefix}${rack}`;
+  const get = (rack: string): Promise<WaitToken | undefined> =>
+    gate.call({ api: 'ssm:GetParameter', target: nameOf(rack) }, () => kept.get(rack));
   return {
-    tokens,
-    port: {
-      read: (rack) =>
-        gate.call({ api: 'ssm:GetParameter', target: nameOf(rack, 'approval') }, () => {
-          const text = approvals.get(rack);
-          return text === undefined ? { ...noApproval } : readApproval(nameOf(rack, 'approval'), text);
-        }),
-      write: (rack, approval) => {
-        const text = JSON.stringify(approval);
-        return gate.call(
-          {
-            api: 'ssm:PutParameter',
-            write: true,
-            target: nameOf(rack, 'approval'),
-            body: structuredClone(approval),
-          },
-          () => {
-            refuseBadValue(text);
-            approvals.set(rack, text);
-          },
-        );
-      },
-      token: (rack) =>
-        gate.call({ api: 'ssm:GetParameter', target: nameOf(rack, 'approval-token') }, () => kept.get(rack)),
-      keepToken: (rack, token) =>
-        gate.call({ api: 'ssm:PutParameter', write: true, target: nameOf(rack, 'approval-token') }, () => {
-          refuseBadValue(JSON.stringify(token));
-          kept.set(rack, token);
-          tokens.push(token.token);
-        }),
+    read: get,
+    keep: (rack, token) =>
+      gate.call({ api: 'ssm:PutParameter', write: true, target: nameOf(rack) }, () => {
+        refuseBadValue(JSON.stringify(token));
+        kept.set(rack, structuredClone(token));
+      }),
+    forget: async (rack, { token }) => {
+      if ((await get(rack))?.token !== token) return;
+      await gate.call({ api: 'ssm:DeleteParameter', write: true, target: nameOf(rack) }, () => {
+        kept.delete(rack);
+      });
     },
   };
 }

@@ -7,6 +7,7 @@ const environment = {
   RECORD_PREFIX: '/imds-rollout/racks/',
   STATE_MACHINE_ARN: 'arn:aws:states:eu-west-1:123456789012:stateMachine:imds-rollout',
   REPORT_BUCKET: 'evidence',
+  TOKEN_PREFIX: '/imds-rollout/approval-tokens/',
 };
 const folders = (file: string): string[] =>
   globSync(`functions/*/${file}`).map((path) => path.split('/')[1] ?? '');

@@ -17,6 +17,7 @@ const stack = `imds-rollout-${id}`;
 const bucket = `reports-${id}`;
 const parameters = `/racks-${id}/`;
 const recordPrefix = `/imds-rollout-${id}/racks/`;
+const tokenPrefix = `/imds-rollout-${id}/approval-tokens/`;
 const connection = () => ({ ...awsClient(), endpoint: inject('moto') });
 const rackReport = 'demo/2026/03/02/demo-1.json';
 
@@ -65,6 +66,7 @@ beforeAll(async () => {
     ReportBucket: bucket,
     ParameterPrefix: parameters,
     RecordPrefix: recordPrefix,
+    TokenPrefix: tokenPrefix,
     Clusters: '*',
     ReadingRoles: 'arn:aws:iam::123456789012:role/reads',
     WritingRoles: 'arn:aws:iam::123456789012:role/writes',
@@ -210,7 +212,11 @@ describe('a registered rack', () => {
 
   beforeAll(async () => {
     const ssm = new SSMClient(connection());
-    await createStore(ssm, parameters, recordPrefix).register({
+    await createStore(ssm, {
+      ParameterPrefix: parameters,
+      RecordPrefix: recordPrefix,
+      TokenPrefix: tokenPrefix,
+    }).register({
       rack: 'demo',
       cluster: 'none',
       nodePool: 'build',

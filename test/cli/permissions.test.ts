@@ -14,7 +14,7 @@ const role = 'arn:aws:iam::123456789012:role/imds-rollout-PlanRole';
 const wanted = {
   actions: ['ssm:GetParameter', 'ssm:PutParameter'],
   resource: 'arn:aws:ssm:eu-west-1:123456789012:parameter/imds-rollout/racks/any/record',
-  context: { 'events:source': 'imds-rollout' },
+  context: { 'events:source': ['imds-rollout'], 'aws:ResourceTag/a': 'b' },
 };
 
 it('asks about all actions on the resource at once, and reads all pages', async () => {
@@ -32,7 +32,8 @@ it('asks about all actions on the resource at once, and reads all pages', async 
     ActionNames: wanted.actions,
     ResourceArns: [wanted.resource],
     ContextEntries: [
-      { ContextKeyName: 'events:source', ContextKeyType: 'string', ContextKeyValues: ['imds-rollout'] },
+      { ContextKeyName: 'events:source', ContextKeyType: 'stringList', ContextKeyValues: ['imds-rollout'] },
+      { ContextKeyName: 'aws:ResourceTag/a', ContextKeyType: 'string', ContextKeyValues: ['b'] },
     ],
   });
   expect(mock).toHaveReceivedNthCommandWith(SimulatePrincipalPolicyCommand, 2, { Marker: 'more' });

@@ -98,8 +98,6 @@ function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
       write: async (_rack, approval) => {
         account.approval = approval;
       },
-      token: async () => undefined,
-      keepToken: async () => undefined,
     },
     identities: { verify: () => Promise.reject(new NotFoundError('nobody decides here')) },
     instances: {
@@ -138,6 +136,7 @@ export function deploymentOf(account: Account, api: ApiClient): Deployment {
       ReportBucket: 'reports',
       ParameterPrefix: '/racks/',
       RecordPrefix: '/imds-rollout/racks/',
+      TokenPrefix: '/imds-rollout/approval-tokens/',
       Clusters: ['demo'],
       ReadingRoles: [reader],
       WritingRoles: [writer],

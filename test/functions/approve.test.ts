@@ -31,7 +31,7 @@ const state = {
 };
 const event = { execution: 'demo-1', startedAt, state, token: TOKEN };
 
-const ports = (keepToken: ApprovePorts['approvals']['keepToken']): ApprovePorts => ({
+const ports = (keep: ApprovePorts['waitTokens']['keep']): ApprovePorts => ({
   clock: { now: () => new Date(startedAt) },
   records: {
     registrations: async () => [{ rack: 'demo', cluster: 'demo', nodePool: 'build' }],
@@ -41,9 +41,8 @@ const ports = (keepToken: ApprovePorts['approvals']['keepToken']): ApprovePorts 
   approvals: {
     read: async () => noApproval,
     write: async () => undefined,
-    token: async () => undefined,
-    keepToken,
   },
+  waitTokens: { read: async () => undefined, keep, forget: async () => undefined },
   identities: { verify: async () => 'somebody' },
   workflow: {
     start: async () => 'started',

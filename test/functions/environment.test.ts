@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHandler as parameterChanged } from '../../functions/parameter-changed/create-handler.ts';
 import {
+  approveEnvironment,
   EnvironmentError,
   parseEnvironment,
   rolloutEnvironment,
@@ -62,4 +63,25 @@ describe('the environment of every other function', () => {
       /PARAMETER_PREFIX is not set.*STATE_MACHINE_ARN is not set.*RECORD_PREFIX is not set.*REPORT_BUCKET is not set/,
     );
   });
+});
+
+describe('the environment of approve', () => {
+  const good = {
+    STATE_MACHINE_ARN: 'arn:aws:states:eu-west-1:123456789012:stateMachine:imds-rollout',
+    RECORD_PREFIX: '/imds-rollout/racks/',
+    TOKEN_PREFIX: '/imds-rollout/approval-tokens/',
+  };
+
+  it('is what it needs and nothing more', () => {
+    expect(parseEnvironment(approveEnvironment, { ...good, REPORT_BUCKET: 'reports' })).toEqual(good);
+  });
+
+  it.each(['/imds-rollout/racks/', '/imds-rollout/racks/tokens/'])(
+    'is refused where whoever may read records may read tokens: %s',
+    (TOKEN_PREFIX) => {
+      expect(() => parseEnvironment(approveEnvironment, { ...good, TOKEN_PREFIX })).toThrow(
+        `TOKEN_PREFIX is ${JSON.stringify(TOKEN_PREFIX)}: accepted is a path outside of RECORD_PREFIX`,
+      );
+    },
+  );
 });

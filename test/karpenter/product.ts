@@ -2,10 +2,13 @@
  * The product on the real neighbours, in real time: its handlers, its ports and its workflow. The workflow is run in
  * this process, so that one of its ports is not the deployed one; packaged.ts has all of them as they are deployed.
  */
+import { SSMClient } from '@aws-sdk/client-ssm';
 import { createIdentities } from '../../adapters/identities.ts';
 import { ec2Instances } from '../../adapters/instances.ts';
 import { busNotices } from '../../adapters/notices.ts';
+
 import { rolloutPorts, type RolloutSettings } from '../../adapters/rollout-ports.ts';
+import { createWaitTokens } from '../../adapters/wait-tokens.ts';
 import type { Notice, Notices, Ports } from '../../rollout/ports.ts';
 import { parameterStoreChange } from '../../simulator/account/events.ts';
 import type { ExecutionRecord } from '../../simulator/account/execution.ts';
@@ -68,6 +71,11 @@ export async function startProduct(
   let ahead = 0;
   const ports: Ports = {
     ...rolloutPorts(settings),
+    waitTokens: createWaitTokens(
+      new SSMClient({}),
+      `/${installation}/approval-tokens/`,
+      settings.RECORD_PREFIX,
+    ),
     clock: { now: () => new Date(Date.now() + ahead) },
     identities: createIdentities(settings.STATE_MACHINE_ARN, { now: () => new Date() }),
     instances: ec2Instances(),

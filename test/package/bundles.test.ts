@@ -150,7 +150,7 @@ describe.each([...functionsOf(new Template())])('%s', (name, { Handler, Environm
   test('says what is wrong with its environment', () => {
     const { error, reached } = invoke(path, {}, {});
     expect(error?.name).toBe('EnvironmentError');
-    expect(error?.message).toContain('PARAMETER_PREFIX is not set');
+    expect(error?.message).toContain('STATE_MACHINE_ARN is not set');
     expect(reached).toEqual([]);
   });
 });

@@ -76,13 +76,16 @@ const resources: Record<string, string[]> = {
 
 const memory = (what: string): string => `arn:aws:ssm:${here}:parameter/imds-rollout/racks/*/${what}`;
 
+const tokens = `arn:aws:ssm:${here}:parameter/imds-rollout/approval-tokens/*`;
+
 /** Where a function has to do with approvals: of the token of a wait only `approve` knows. */
 const ofApproval: Record<string, Record<string, string[]>> = {
   plan: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
   reconcile: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
   approve: {
-    'ssm:GetParameter': [memory('approval'), memory('approval-token')],
-    'ssm:PutParameter': [memory('approval'), memory('approval-token')],
+    'ssm:GetParameter': [memory('approval'), memory('approval-token'), tokens],
+    'ssm:PutParameter': [memory('approval'), tokens],
+    'ssm:DeleteParameter': [memory('approval-token'), tokens],
     'ssm:GetParametersByPath': [
       `arn:aws:ssm:${here}:parameter/imds-rollout/racks`,
       `arn:aws:ssm:${here}:parameter/imds-rollout/racks/*`,
@@ -145,6 +148,7 @@ test('doctor asks about what the roles allow, of each function', () => {
     ReportBucket: template.output('ReportBucket'),
     ParameterPrefix: template.output('ParameterPrefix'),
     RecordPrefix: template.output('RecordPrefix'),
+    TokenPrefix: template.output('TokenPrefix'),
     Clusters: list('Clusters'),
     ReadingRoles: list('ReadingRoles'),
     WritingRoles: list('WritingRoles'),
@@ -181,6 +185,32 @@ test('only instances that Karpenter launched for the clusters that are named may
       Null: { 'aws:ResourceTag/karpenter.sh/nodepool': 'false' },
     },
   ]);
+});
+
+test('a call may send events of the service and no others beside them', () => {
+  const sending = named.flatMap(([, { Role }]) =>
+    statementsOf(template, Role).filter(({ Action }) => Action.includes('events:PutEvents')),
+  );
+  expect(sending.length).toBeGreaterThan(0);
+  for (const { Condition } of sending) {
+    expect(Condition).toEqual({
+      'ForAllValues:StringEquals': { 'events:source': 'imds-rollout' },
+      Null: { 'events:source': 'false' },
+    });
+  }
+});
+
+test('nobody but approve may read where the tokens of waits are, also not by path', () => {
+  const [place] = tokens.split('*');
+  const readers = named.filter(([, { Role }]) =>
+    statementsOf(template, Role).some(
+      ({ Effect, Action, Resource }) =>
+        Effect === 'Allow' &&
+        Action.some((action) => action.startsWith('ssm:')) &&
+        Resource.some((pattern) => place?.startsWith(pattern.replace(/\*.*$/, '')) === true),
+    ),
+  );
+  expect(readers.map(([name]) => name)).toEqual(['approve']);
 });
 
 test('the workflow may call its tasks and no other function', () => {

@@ -4,14 +4,18 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import validate from 'asl-validator';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { parseEnvironment, rolloutEnvironment } from '../../functions/shared/environment.ts';
+import {
+  approveEnvironment,
+  parseEnvironment,
+  rolloutEnvironment,
+} from '../../functions/shared/environment.ts';
 import { LONGEST_FUNCTION_MS } from '../../rollout/turn.ts';
 import { functionsOf, Template, TEMPLATE_FILE } from './template.ts';
 
 const template = new Template();
 const functions = [...functionsOf(template)];
 
-describe.each(functions)('function %s', (_, deployed) => {
+describe.each(functions)('function %s', (name, deployed) => {
   test('runs on Node 24 and arm64', () => {
     expect(deployed).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'] });
   });
@@ -20,13 +24,18 @@ describe.each(functions)('function %s', (_, deployed) => {
     expect(deployed.Timeout * 1000).toBeLessThanOrEqual(LONGEST_FUNCTION_MS);
   });
 
-  test('has an environment in which it can run', () => {
-    expect(parseEnvironment(rolloutEnvironment, deployed.Environment.Variables)).toEqual({
+  test('has an environment in which it can run, and knows of tokens only where it handles them', () => {
+    const handlesTokens = name === 'approve';
+    const schema = handlesTokens ? approveEnvironment : rolloutEnvironment;
+    expect(() => parseEnvironment(schema, deployed.Environment.Variables)).not.toThrow();
+    expect(deployed.Environment.Variables).toMatchObject({
       PARAMETER_PREFIX: '/racks/',
       RECORD_PREFIX: '/imds-rollout/racks/',
       REPORT_BUCKET: 'reportbucket',
       STATE_MACHINE_ARN: template.output('StateMachineArn'),
     });
+    const { TOKEN_PREFIX } = deployed.Environment.Variables;
+    expect(TOKEN_PREFIX).toBe(handlesTokens ? '/imds-rollout/approval-tokens/' : undefined);
   });
 
   test('keeps its logs for some time and not for ever', () => {
