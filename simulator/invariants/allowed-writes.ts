@@ -65,6 +65,10 @@ function forbidden(truth: Truth, history: History, entry: AuditEntry): string[] 
       return instanceWrite(history, entry);
     case 'ssm:PutParameter':
       return target.startsWith('/imds-rollout/') ? [] : [`parameter ${target}, which is not in the record`];
+    case 'ssm:DeleteParameter':
+      return entry.caller.function === 'approve' && target.startsWith('/imds-rollout/approval-tokens/')
+        ? []
+        : [`parameter ${target}, which is no token of a wait`];
     case 's3:PutObject':
       return target.startsWith(`${truth.scenario.rack}/`)
         ? []

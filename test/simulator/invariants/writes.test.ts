@@ -56,6 +56,7 @@ describe('1: only what a rollout is for is written', () => {
     ['kubernetes:patch NodeClaim', 'c-build', { spec: { unschedulable: true } }, 'spec.unschedulable'],
     ['kubernetes:patch Lease', 'karpenter-leader-election', { spec: {} }, 'Lease karpenter'],
     ['ssm:PutParameter', '/racks/demo/imds_http_tokens', 'required', 'parameter /racks/demo'],
+    ['ssm:DeleteParameter', '/imds-rollout/approval-tokens/demo', undefined, 'parameter /imds-rollout/appr'],
     ['s3:PutObject', 'other/x.json', undefined, 'object other/x.json'],
     ['ec2:TerminateInstances', 'i-build', undefined, 'i-build'],
     ['ec2:ModifyInstanceMetadataOptions', 'i-work', { httpTokens: 'required' }, 'i-work'],
