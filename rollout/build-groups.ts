@@ -6,6 +6,8 @@ import type { Key } from './parameters.ts';
 /** As the reference platform names it: a JSON list of groups, stored as it is or in base64. */
 const KEY = 'additional_build_groups_config';
 
+export const isBuildGroups = (key: string): boolean => key === KEY;
+
 const groupsSchema = z.array(
   z.object({
     label: z.string().optional(),

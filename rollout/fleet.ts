@@ -45,7 +45,7 @@ export interface Fleet {
 }
 
 /** `i-…` of `aws:///<zone>/<i-…>` (and of the same with another scheme, as Karpenter's KWOK provider writes it). */
-const instanceIdOf = (providerID: string | undefined): string | undefined =>
+export const instanceIdOf = (providerID: string | undefined): string | undefined =>
   /^[a-z-]+:\/\/\/[^/]+\/(i-[0-9A-Za-z]+)$/.exec(providerID ?? '')?.[1];
 
 const condition = (claim: NodeClaim, type: string) =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MergePatch, Node, NodeClaim } from './kubernetes.ts';
 import { DO_NOT_DISRUPT, HOLD_ANNOTATION } from './naming.ts';
 
-const holdSchema = z.strictObject({
+export const holdSchema = z.strictObject({
   rollout: z.string(),
   /** What releasing puts back: written only where no hold of ours was. */
   before: z.strictObject({ doNotDisrupt: z.string().nullable(), unschedulable: z.boolean() }),

@@ -178,7 +178,13 @@ export interface Pod {
   kind: 'Pod';
   metadata: ObjectMeta;
   spec: PodSpec;
-  status?: { phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'; conditions?: Condition[] };
+  status?: {
+    phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+    conditions?: Condition[];
+    /** When its kubelet took it on; absent before. */
+    startTime?: string;
+    containerStatuses?: { state?: { terminated?: { finishedAt?: string } } }[];
+  };
 }
 
 export interface PodDisruptionBudget {

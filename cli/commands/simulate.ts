@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchWorld } from '../../simulator/invariants/watch-world.ts';
 import type { RunResult } from '../../simulator/run/result.ts';
@@ -7,13 +8,19 @@ import type { World } from '../../simulator/run/world.ts';
 import { differences } from '../../simulator/scenario/expect.ts';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { CommandFailure } from '../failure.ts';
+import { fileTrouble } from '../file-trouble.ts';
+import { readRack } from '../forecast/read.ts';
 import { readReports, writeReport } from '../reports.ts';
 import { readScenario } from '../scenario-file.ts';
+import { openSource, type SourceOptions } from '../source.ts';
 import { alarm } from '../view/style.ts';
 import { summaryText } from '../view/summary.ts';
 import { createWatcher } from '../watch.ts';
+import { findsDeployment } from './common.ts';
 
-interface Options {
+interface Options extends SourceOptions {
+  fromLive?: string;
   json?: boolean;
   seed?: number;
   watch?: boolean;
@@ -26,27 +33,33 @@ Examples:
   imds-rollout simulate scenario.yaml --watch     look on while it is played
   imds-rollout simulate scenario.yaml --json      one JSON object (schema/result.schema.json)
   imds-rollout simulate scenario.yaml --seed 7    with other random delays
+  imds-rollout simulate --from-live rack.yaml -r demo   what comes of the rack as it is now; rack.yaml can be played again
 
 Ends with 0 if no invariant is broken and everything is as the scenario expects, with 2 if not, with 1 on an error.`;
 
 /** Plays a scenario with the real functions and the real workflow in virtual time. */
 export function simulateCommand(): Command {
-  return new Command('simulate')
+  return findsDeployment(new Command('simulate'))
     .summary('play a scenario with the real functions and workflow, in virtual time')
     .description(
-      'Plays a scenario file with the real functions and the real workflow on a simulated account and cluster.',
+      'Plays a scenario file with the real functions and the real workflow on a simulated account and cluster. ' +
+        'With --from-live it first writes the file, from a rack and its cluster as they are now, and only reads there.',
     )
-    .argument('<file>', 'the scenario (YAML)')
+    .argument('[file]', 'the scenario (YAML)')
     .option('--json', 'print the result as one JSON object and nothing else')
     .option('--seed <number>', 'drives every random delay (default: what the scenario says)', wholeNumber)
+    .option('--from-live <file>', 'write the rack as it is now to this new file, and play it')
+    .option('-r, --rack <rack>', 'with --from-live: the rack (default: the only one there is)')
+    .option('--scenario <file>', 'with --from-live: from a played scenario in the place of an account')
+    .option('--at <duration>', 'with --scenario: at which moment of it, e.g. 12m (default: its end)')
     .option('--watch', 'show what happens while it is played')
     .option('--report <folder>', 'where the reports are written (default: out; with --json none are)')
     .addHelpText('after', examples)
     .action(simulate);
 }
 
-async function simulate(file: string, options: Options): Promise<void> {
-  const scenario = readScenario(file);
+async function simulate(given: string | undefined, options: Options): Promise<void> {
+  const scenario = readScenario(await fileOf(given, options));
   const watcher = options.watch && !options.json ? createWatcher(scenario.name, process.stdout) : undefined;
   let world: World | undefined;
   const result = await runScenario(scenario, {
@@ -64,6 +77,38 @@ async function simulate(file: string, options: Options): Promise<void> {
   print(scenario, result, { json: options.json === true, pages, afterWatch: watcher !== undefined });
   process.exitCode = verdict(scenario, result);
 }
+
+/** The file to play, which is written first where it comes from a rack. */
+async function fileOf(given: string | undefined, options: Options): Promise<string> {
+  const { fromLive } = options;
+  if (fromLive === undefined) {
+    const beside = LIVE_ONLY.find((name) => options[name] !== undefined);
+    if (beside !== undefined) throw new CommandFailure(`--${beside} goes with --from-live FILE`);
+    if (given === undefined)
+      throw new CommandFailure(
+        'which scenario? Give a file, or --from-live FILE to write one from a rack as it is now',
+      );
+    return given;
+  }
+  if (given !== undefined)
+    throw new CommandFailure(`--from-live writes ${fromLive} and plays it: ${given} is one file too many`);
+  const { rack, ports, planReads } = await openSource(options);
+  const read = await readRack({ rack, ports, reads: planReads });
+  if ('missing' in read) throw new CommandFailure(`there is nothing to play: ${read.missing}`);
+  try {
+    // Whatever is there already is somebody's work.
+    writeFileSync(fromLive, read.text, { flag: 'wx' });
+  } catch (error) {
+    if (existsSync(fromLive))
+      throw new CommandFailure(`${fromLive} exists already: give the name of a file that does not`);
+    throw new CommandFailure(`cannot write ${fromLive}: ${fileTrouble(error)}`);
+  }
+  const left = read.couldNotExpress.map((what) => `left out: ${what}`);
+  process.stderr.write(`${[`written to ${fromLive}`, ...left].join('\n')}\n`);
+  return fromLive;
+}
+
+const LIVE_ONLY = ['rack', 'scenario', 'at', 'stack', 'region', 'profile'] as const;
 
 /** Every report of the run; returns the paths of the pages by execution. */
 async function writeReports(world: World, scenario: Scenario, folder: string): Promise<string[]> {

@@ -70,7 +70,11 @@ export function createBuilds(world: World, kubelets: Kubelets): Builds {
     if (spec.node !== undefined) {
       store.update('Pod', spec.name, (current) => ({
         ...current,
-        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+        status: {
+          phase: 'Running',
+          startTime: stamp(new Date(at - startedAgo)),
+          conditions: [{ type: 'Ready', status: 'True' }],
+        },
       }));
       if (build.startedAt === undefined) start(build, at - startedAgo);
       return;

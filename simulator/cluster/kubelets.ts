@@ -42,14 +42,22 @@ export function createKubelets(world: World): Kubelets {
       const instance = machines.get(providerID.split('/').at(-1) ?? '');
       if (instance === undefined || instance.state === 'shutting-down') return;
       if (store.claimWithProvider(providerID) === undefined) return;
-      joined += 1;
-      const name = `ip-10-0-${Math.floor(joined / 250)}-${(joined % 250) + 1}.ec2.internal`;
+      const name = freeName();
       store.create('Node', nodeDraft(name, providerID, cpu, [notReadyTaint]));
       setReadyCondition(name, 'False', 'KubeletNotReady', 'container runtime network not ready');
       clock.after(settings.initializeMs * chance.between(0.3, 0.7), () => {
         setReady(name, true);
       });
     });
+  }
+
+  /** A scenario may have been read from a cluster that has some of these names. */
+  function freeName(): string {
+    for (;;) {
+      joined += 1;
+      const name = `ip-10-0-${Math.floor(joined / 250)}-${(joined % 250) + 1}.ec2.internal`;
+      if (store.get('Node', name) === undefined) return name;
+    }
   }
 
   function setReadyCondition(
@@ -101,6 +109,7 @@ export function createKubelets(world: World): Kubelets {
         status: {
           ...setCondition(bound, { type: 'Ready', status: 'True' }, clock.now()).status,
           phase: 'Running',
+          startTime: stamp(clock.now()),
         },
       }));
     });
@@ -150,6 +159,7 @@ export function createKubelets(world: World): Kubelets {
         status: {
           ...current.status,
           phase,
+          containerStatuses: [{ state: { terminated: { finishedAt: stamp(clock.now()) } } }],
           conditions: [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }],
         },
       }));

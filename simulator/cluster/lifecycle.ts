@@ -86,7 +86,7 @@ export function createLifecycle(
     const limit = pool.spec.limits?.['cpu'];
     if (limit !== undefined) {
       let used = 0;
-      for (const claim of store.claimsOf(pool.metadata.name)) used += claimCpu(claim);
+      for (const claim of store.claimsOf(pool.metadata.name)) used += claimCpu(karpenter, claim);
       // "Exceeded", not "reached": a replacement for a drifted node may overshoot a limit that is just used up.
       if (used > cpuOf(limit)) return undefined;
     }
@@ -184,7 +184,7 @@ export function createLifecycle(
           status: {
             ...marked.status,
             providerID: `aws:///${zone}/${instanceId}`,
-            capacity: { cpu: String(launchedCpu) },
+            capacity: { cpu: String(launchedCpu(karpenter)) },
           },
         };
       });

@@ -35,7 +35,7 @@ const buildAffinity = {
 };
 
 export function classDraft(name: string, spec: ClassSpec, at: Date): Draft<'EC2NodeClass'> {
-  const { owners, ...options } = spec;
+  const { owners, uid, ...options } = spec;
   const managedFields: ManagedFieldsEntry[] = (owners ?? [])
     .filter((owner) => owner.fields.length > 0)
     .map((owner) => ({
@@ -50,6 +50,7 @@ export function classDraft(name: string, spec: ClassSpec, at: Date): Draft<'EC2N
     kind: 'EC2NodeClass',
     metadata: {
       name,
+      ...(uid === undefined ? {} : { uid }),
       annotations: {},
       finalizers: [terminationFinalizer],
       ...(managedFields.length > 0 ? { managedFields } : {}),
@@ -154,21 +155,23 @@ export function nodeDraft(name: string, providerID: string, cpu: string, taints:
 
 export const zone = 'us-east-1a';
 
+/** Of a Build, where the scenario says nothing else. */
+export const buildLabels: Readonly<Record<string, string>> = {
+  name: 'build',
+  service: 'build',
+  'service-type': 'build',
+  system: 'convox',
+  type: 'process',
+};
+
 export function buildDraft(spec: BuildSpec, creationTimestamp?: string): Draft<'Pod'> {
   return {
     kind: 'Pod',
     metadata: {
       name: spec.name,
-      namespace: buildNamespace,
+      namespace: spec.namespace ?? buildNamespace,
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-      labels: {
-        name: 'build',
-        service: 'build',
-        'service-type': 'build',
-        system: 'convox',
-        type: 'process',
-        ...spec.labels,
-      },
+      labels: { ...buildLabels, ...spec.labels },
     },
     spec: {
       ...(spec.node === undefined ? {} : { nodeName: spec.node }),

@@ -18,8 +18,8 @@ import { isFullyBlocked } from './pdb.ts';
 import { selects, tolerates, untolerated } from './pods.ts';
 import { now } from './types.ts';
 
-/** Every node that Karpenter launches here has so many CPUs. */
-export const launchedCpu = 4;
+/** Every node that Karpenter launches here has so many CPUs, where the scenario says nothing else. */
+export const launchedCpu = ({ world }: Karpenter): number => world.settings.launchedCpu ?? 4;
 
 interface Room {
   claim: NodeClaim;
@@ -78,7 +78,8 @@ export function place(
   const placement: Placement = { used: [], created: [], errors: new Map() };
   if (pods.length === 0) return placement;
   const rooms = existingRooms(karpenter, without);
-  const remaining = remainingCpu(pools, rooms);
+  const remaining = remainingCpu(karpenter, pools, rooms);
+  const launched = launchedCpu(karpenter);
   const opened: { pool: NodePool; pods: Pod[]; free: number }[] = [];
   for (const pod of [...pods].sort((one, other) => cpuRequest(other) - cpuRequest(one))) {
     const cpu = cpuRequest(pod);
@@ -90,7 +91,7 @@ export function place(
       room.pods.push(pod);
       continue;
     }
-    const started = opened.find((one) => one.free >= cpu && fits(pod, one.pool) === undefined);
+    const started = opened.find((one) => one.free >= cpu && fits(pod, one.pool, launched) === undefined);
     if (started !== undefined) {
       started.free -= cpu;
       started.pods.push(pod);
@@ -98,13 +99,13 @@ export function place(
     }
     const reasons: string[] = [];
     for (const pool of pools) {
-      const reason = fits(pod, pool) ?? exceeds(pool, remaining, cpu);
+      const reason = fits(pod, pool, launched) ?? exceeds(pool, remaining, Math.max(launched, cpu));
       if (reason !== undefined) {
         reasons.push(reason);
         continue;
       }
-      remaining.set(pool.metadata.name, (remaining.get(pool.metadata.name) ?? 0) - launchedCpu);
-      opened.push({ pool, pods: [pod], free: launchedCpu - cpu });
+      remaining.set(pool.metadata.name, (remaining.get(pool.metadata.name) ?? 0) - launched);
+      opened.push({ pool, pods: [pod], free: launched - cpu });
       break;
     }
     if (reasons.length === pools.length) placement.errors.set(pod, reasons.join('; '));
@@ -134,7 +135,9 @@ function existingRooms(karpenter: Karpenter, without: ReadonlySet<string>): Room
     // What a node has only until it is initialized is no obstacle: it will be gone.
     const taints = registered ? (node.spec.taints ?? []) : (claim.spec.taints ?? []);
     let free = cpuOf(
-      registered ? node.status?.allocatable?.['cpu'] : (claim.status?.capacity?.['cpu'] ?? launchedCpu),
+      registered
+        ? node.status?.allocatable?.['cpu']
+        : (claim.status?.capacity?.['cpu'] ?? launchedCpu(karpenter)),
     );
     if (node !== undefined) {
       for (const pod of store.podsOn(node.metadata.name)) if (!isTerminal(pod)) free -= cpuRequest(pod);
@@ -159,7 +162,11 @@ function isEphemeral(taint: Taint): boolean {
 }
 
 /** What is left of each pool's cpu limit beside the nodes that stay. Pools without a limit are absent. */
-function remainingCpu(pools: readonly NodePool[], rooms: readonly Room[]): Map<string, number> {
+function remainingCpu(
+  karpenter: Karpenter,
+  pools: readonly NodePool[],
+  rooms: readonly Room[],
+): Map<string, number> {
   const remaining = new Map<string, number>();
   for (const pool of pools) {
     const limit = pool.spec.limits?.['cpu'];
@@ -169,16 +176,16 @@ function remainingCpu(pools: readonly NodePool[], rooms: readonly Room[]): Map<s
   for (const room of rooms) {
     const pool = room.claim.metadata.labels?.[nodePoolLabel] ?? '';
     const left = remaining.get(pool);
-    if (left !== undefined) remaining.set(pool, left - claimCpu(room.claim));
+    if (left !== undefined) remaining.set(pool, left - claimCpu(karpenter, room.claim));
   }
   return remaining;
 }
 
-export function claimCpu(claim: NodeClaim): number {
-  return cpuOf(claim.status?.capacity?.['cpu'] ?? launchedCpu);
+export function claimCpu(karpenter: Karpenter, claim: NodeClaim): number {
+  return cpuOf(claim.status?.capacity?.['cpu'] ?? launchedCpu(karpenter));
 }
 
-function fits(pod: Pod, pool: NodePool): string | undefined {
+function fits(pod: Pod, pool: NodePool, launched: number): string | undefined {
   const { metadata, spec } = pool.spec.template;
   const taint = untolerated(pod, spec.taints);
   const named = `NodePool=${pool.metadata.name}`;
@@ -187,12 +194,12 @@ function fits(pod: Pod, pool: NodePool): string | undefined {
   }
   const labels = { ...metadata?.labels, [nodePoolLabel]: pool.metadata.name };
   if (!selects(pod, labels)) return `incompatible requirements (${named})`;
-  if (cpuRequest(pod) > launchedCpu) return `no instance type has enough resources (${named})`;
+  if (cpuRequest(pod) > launched) return `no instance type has enough resources (${named})`;
   return undefined;
 }
 
-function exceeds(pool: NodePool, remaining: Map<string, number>, cpu: number): string | undefined {
+function exceeds(pool: NodePool, remaining: Map<string, number>, needed: number): string | undefined {
   const left = remaining.get(pool.metadata.name);
-  if (left === undefined || left >= Math.max(launchedCpu, cpu)) return undefined;
+  if (left === undefined || left >= needed) return undefined;
   return `all available instance types exceed limits for nodepool (NodePool=${pool.metadata.name})`;
 }

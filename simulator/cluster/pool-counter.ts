@@ -15,7 +15,7 @@ export function createPoolCounter(karpenter: Karpenter): void {
     let cpu = 0;
     for (const claim of store.claimsOf(pool)) {
       nodes += 1;
-      cpu += claimCpu(claim);
+      cpu += claimCpu(karpenter, claim);
     }
     store.update('NodePool', pool, (current) => ({
       ...current,

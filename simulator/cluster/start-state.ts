@@ -1,4 +1,5 @@
 /** How a scenario's cluster looks when it begins: everything Ready, Initialized, and its hashes in place. */
+import { HOLD_ANNOTATION } from '../../rollout/naming.ts';
 import type { ClassControllers } from './class-controllers.ts';
 import { hashOfClass } from './class-controllers.ts';
 import type { ClaimConditions } from './drift.ts';
@@ -31,6 +32,23 @@ import {
 /** Nodes are named in the order of their age: each is a minute younger than the one before. */
 const oldestMs = 24 * 3_600_000;
 const apart = 60_000;
+
+/** Of no class: what was launched with it has drifted. */
+const staleHash = '0';
+
+/** As reasons of a NodeClaim that has drifted Karpenter has NodeClassDrift among them. */
+const conditionTypes = ({ drifted }: NodeSpec): string[] => [
+  'Launched',
+  'Registered',
+  'Initialized',
+  'Ready',
+  ...(drifted === true ? ['Drifted'] : []),
+];
+
+const nodeAnnotations = ({ doNotDisrupt: isProtected, hold }: NodeSpec): Record<string, string> => ({
+  ...(isProtected === true ? { [doNotDisrupt]: 'true' } : {}),
+  ...(hold === undefined || hold === null ? {} : { [HOLD_ANNOTATION]: hold }),
+});
 
 export interface StartState {
   addClass(name: string, spec?: ClassSpec): void;
@@ -68,7 +86,7 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
       throw new Error(`addNode: the NodePool ${spec.pool} refers to a class that is not there`);
     const name = spec.name ?? nextName(spec.pool);
     const cpu = String(spec.cpu ?? 4);
-    const born = stamp(new Date(now(world) - oldestMs + added * apart));
+    const born = stamp(new Date(now(world) - (spec.ageMs ?? oldestMs - added * apart)));
     added += 1;
     const draft = claimDraft(pool, freeName(spec.pool), born);
     const ofClass = launchOptions(nodeClass);
@@ -92,7 +110,7 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
         // Whatever its options are: the hash says which class it was launched with, and only that.
         annotations: {
           ...draft.metadata.annotations,
-          [classHash]: hashOfClass(nodeClass, karpenter.hashVersion),
+          [classHash]: spec.drifted === true ? staleHash : hashOfClass(nodeClass, karpenter.hashVersion),
           [classHashVersion]: `v${karpenter.hashVersion}`,
         },
       },
@@ -100,10 +118,10 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
         providerID,
         nodeName: name,
         capacity: { cpu },
-        conditions: ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => ({
+        conditions: conditionTypes(spec).map((type) => ({
           type,
           status: 'True' as const,
-          reason: type,
+          reason: type === 'Drifted' ? 'NodeClassDrift' : type,
           message: '',
           lastTransitionTime: at,
           observedGeneration: 1,
@@ -123,11 +141,12 @@ export function createStartState(karpenter: Karpenter, parts: Parts): StartState
           [registeredLabel]: 'true',
           [initializedLabel]: 'true',
         },
-        annotations: spec.doNotDisrupt === true ? { [doNotDisrupt]: 'true' } : {},
+        annotations: nodeAnnotations(spec),
       },
       spec: {
         ...node.spec,
         taints: [...(claim.spec.taints ?? [])].filter((taint) => taint.key !== unregisteredTaint.key),
+        ...(spec.cordoned === true ? { unschedulable: true } : {}),
       },
     });
     parts.kubelets.setReady(name, spec.ready ?? true);

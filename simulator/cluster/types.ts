@@ -18,6 +18,8 @@ export interface KarpenterSettings {
   classReady: number | 'never';
   /** The feature gate of that name; off without. */
   nodeRepair?: boolean;
+  /** CPUs of the nodes that it launches; 4 without. */
+  launchedCpu?: number;
 }
 
 export interface ClusterOptions {
@@ -40,6 +42,8 @@ export interface MetadataFields {
 }
 
 export interface ClassSpec extends MetadataFields {
+  /** By chance without. */
+  uid?: string;
   owners?: readonly {
     manager: string;
     fields: readonly string[];
@@ -75,6 +79,13 @@ export interface NodeSpec extends MetadataFields {
   hopLimit?: number;
   doNotDisrupt?: boolean;
   ready?: boolean;
+  /** Since its NodeClaim was created, in milliseconds; by the order of the nodes without. */
+  ageMs?: number | null;
+  cordoned?: boolean;
+  /** The text of the service's own annotation. */
+  hold?: string | null;
+  /** Its NodeClaim has the hash of a class of before. */
+  drifted?: boolean;
 }
 
 export interface PodSpec {
@@ -114,6 +125,8 @@ export interface ServiceAccountSpec {
 
 export interface BuildSpec {
   name: string;
+  /** `builds` without. */
+  namespace?: string;
   /** Bound and running there; without, a Pending Build appears. */
   node?: string;
   runsForMs: number;

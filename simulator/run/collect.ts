@@ -92,7 +92,7 @@ export function classResult({ metadata, spec }: EC2NodeClass): RunResult['classe
 }
 
 /** The metadata options that a manager owns: `f:spec` → `f:metadataOptions` → `f:<option>`. */
-function ownedOptions({ fieldsV1 }: ManagedFieldsEntry): string[] {
+export function ownedOptions({ fieldsV1 }: ManagedFieldsEntry): string[] {
   const options = childOf(childOf(fieldsV1, 'f:spec'), 'f:metadataOptions');
   return Object.keys(options)
     .filter((key) => key.startsWith('f:'))

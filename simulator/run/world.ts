@@ -81,6 +81,9 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
   for (const [name, pool] of Object.entries(scenario.pools)) cluster.addPool(name, poolOf(pool));
   for (const account of scenario.serviceAccounts) cluster.addServiceAccount(account);
   for (const node of scenario.nodes) addNode(cluster, clock, node);
+  for (const [name, { launching }] of Object.entries(scenario.pools)) {
+    for (let number = 0; number < launching; number += 1) cluster.launchNode(name);
+  }
   // They were set long ago: no event of theirs arrives any more.
   account.eventBus.withFate({ fate: 'lost' }, () => {
     for (const [key, { value, type }] of Object.entries(scenario.parameters)) {
@@ -92,6 +95,8 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     const pool = cluster.object('NodePool', nodePool);
     if (pool !== undefined) cluster.addLease(leaseName(pool.spec.template.spec.nodeClassRef.name));
   };
+  if (scenario.record !== undefined)
+    account.records.overwrite(scenario.rack, JSON.stringify(scenario.record));
   if (scenario.registered) register(scenario.rack, 'build');
   for (const [rack, { pool }] of Object.entries(scenario.racks)) register(rack, pool);
   account.ec2.begin();
@@ -164,6 +169,7 @@ function karpenterOf({ karpenter }: Scenario): KarpenterSettings {
     capacity: capacity.kind === 'after' ? { afterMs: capacity.at } : capacity.kind,
     classReady: karpenter.classReady ?? 'never',
     nodeRepair: karpenter.nodeRepair,
+    launchedCpu: karpenter.cpu,
   };
 }
 
@@ -184,8 +190,8 @@ function poolOf(pool: ScenarioPool): PoolSpec {
 }
 
 function addNode(cluster: SimulatedCluster, clock: RunningClock, node: ScenarioNode): void {
-  const { builds, pods, metadataNoToken: _, ...spec } = node;
-  cluster.addNode(spec);
+  const { builds, pods, metadataNoToken: _, age, hold, ...spec } = node;
+  cluster.addNode({ ...spec, ageMs: age, hold: hold && JSON.stringify(hold) });
   for (const pod of pods) cluster.addPod({ ...pod, node: node.name });
   for (const build of builds) {
     const bound = { ...buildOf(build), node: node.name };
@@ -201,6 +207,7 @@ function addNode(cluster: SimulatedCluster, clock: RunningClock, node: ScenarioN
 export function buildOf(build: ScenarioBuild): BuildSpec {
   return {
     name: build.name,
+    namespace: build.namespace,
     runsForMs: build.runsFor,
     cpu: build.cpu,
     usesImds: build.usesImds,

@@ -90,12 +90,17 @@ function withClassOptions(node: ExpandedNode, nodeClass: ScenarioClass | undefin
     metadataNoToken: written.metadataNoToken ?? null,
     doNotDisrupt: written.doNotDisrupt,
     ready: written.ready,
+    age: written.age ?? null,
+    cordoned: written.cordoned,
+    hold: written.hold ?? null,
+    drifted: written.drifted,
   };
 }
 
 function buildOf(build: WrittenBuild): ScenarioBuild {
   return {
     name: build.name,
+    namespace: build.namespace,
     runsFor: build.runsFor,
     cpu: build.cpu,
     usesImds: build.usesImds,

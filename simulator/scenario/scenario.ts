@@ -3,6 +3,8 @@
  * moments are milliseconds; moments count from the start (`startsAt`).
  */
 import type { HttpTokens } from '../../rollout/ec2.ts';
+import type { Hold } from '../../rollout/hold.ts';
+import type { RolloutRecord } from '../../rollout/record.ts';
 import type { CommandName, FunctionName } from './names.ts';
 
 export interface ScenarioParameter {
@@ -16,6 +18,8 @@ export interface ScenarioClass {
   httpEndpoint: 'enabled' | 'disabled';
   /** Field managers at the start; empty: nobody manages the options. */
   owners: { manager: string; fields: string[]; operation: 'Apply' | 'Update' }[];
+  /** By chance where absent; a record is about the class of one UID. */
+  uid?: string;
 }
 
 export interface ScenarioPool {
@@ -25,17 +29,26 @@ export interface ScenarioPool {
   /** null: no limit. */
   limits: { cpu: number | null; nodes: number | null };
   /** Karpenter's own form: a count or a percentage. Without reasons, for all. */
-  budgets: { nodes: string; reasons?: ('Drifted' | 'Empty' | 'Underutilized')[] }[];
+  budgets: {
+    nodes: string;
+    reasons?: ('Drifted' | 'Empty' | 'Underutilized')[];
+    /** A cron expression, and for how long from each of its moments: absent, always. */
+    schedule?: string;
+    duration?: string;
+  }[];
   /** null: Never. */
   consolidateAfter: number | null;
   expireAfter: number | null;
   terminationGracePeriod: number | null;
   /** A static pool keeps so many nodes; null: by demand. */
   replicas: number | null;
+  /** NodeClaims that are on their way at the start. */
+  launching: number;
 }
 
 export interface ScenarioBuild {
   name: string;
+  namespace: string;
   runsFor: number;
   cpu: number;
   usesImds: 'none' | 'v1' | 'v2-pod' | 'v2-nested';
@@ -66,6 +79,8 @@ interface ScenarioPod {
   /** The PodDisruptionBudget that covers it. */
   pdb: string | null;
   evictable: boolean;
+  /** The pod's own annotation, which Karpenter respects as a node's. */
+  doNotDisrupt: boolean;
   labels: Record<string, string>;
 }
 
@@ -84,6 +99,13 @@ export interface ScenarioNode {
   metadataNoToken: number | null;
   doNotDisrupt: boolean;
   ready: boolean;
+  /** Milliseconds since its NodeClaim was created; null: by its place, the oldest a day. */
+  age: number | null;
+  cordoned: boolean;
+  /** The service's own, on the node. */
+  hold: Hold | null;
+  /** Its NodeClaim is of an older class: whatever happens, Karpenter replaces it. */
+  drifted: boolean;
 }
 
 /** A service account with credentials of its own. */
@@ -174,6 +196,8 @@ export interface Scenario {
   startsAt: string;
   runFor: number;
   parameters: Record<string, ScenarioParameter>;
+  /** What the service remembers of the rack; absent where it was never rolled out. */
+  record?: RolloutRecord;
   classes: Record<string, ScenarioClass>;
   pools: Record<string, ScenarioPool>;
   nodes: ScenarioNode[];
@@ -183,6 +207,8 @@ export interface Scenario {
   faults: ScenarioFault[];
   karpenter: {
     launch: number;
+    /** Of the nodes that it launches. */
+    cpu: number;
     register: number;
     initialize: number;
     capacity: { kind: 'ok' } | { kind: 'none' } | { kind: 'after'; at: number };

@@ -3,6 +3,8 @@
  * Each message says what is accepted: load.ts puts file, line, path and value before it.
  */
 import { z } from 'zod';
+import { holdSchema } from '../../rollout/hold.ts';
+import { recordSchema } from '../../rollout/record.ts';
 import { apis, apiWildcards, commandNames, functionNames } from './names.ts';
 import {
   bool,
@@ -41,9 +43,18 @@ const nodeClassShape = {
     )
     .prefault([]),
 };
-const nodeClass = z.strictObject(nodeClassShape);
+const nodeClass = z.strictObject({
+  ...nodeClassShape,
+  uid: z
+    .string('a UID')
+    .min(1, 'a UID')
+    .exactOptional()
+    .describe('Absent: any. What a record says is about the class of one UID'),
+});
 
 const budgetText = 'a count or a percentage such as "10%"';
+const cronText = 'five fields of cron such as "0 9 * * mon-fri"';
+const goText = 'a duration as Karpenter writes it, such as 8h or 1h30m';
 const budget = z.strictObject({
   nodes: z
     .union([z.string().regex(/^\d+%?$/, budgetText), z.int(budgetText).min(0, budgetText)], {
@@ -51,6 +62,16 @@ const budget = z.strictObject({
     })
     .transform(String),
   reasons: z.array(oneOf(['Drifted', 'Empty', 'Underutilized'])).exactOptional(),
+  schedule: z
+    .string(cronText)
+    .regex(/^\S+( \S+){4}$/, cronText)
+    .exactOptional()
+    .describe('In UTC, with a duration: when the budget counts; absent: always'),
+  duration: z
+    .string(goText)
+    .regex(/^(\d+h)?(\d+m)?(\d+s)?$/, goText)
+    .min(1, goText)
+    .exactOptional(),
 });
 
 const kindText = 'a kind such as EC2NodeClass';
@@ -72,10 +93,14 @@ const pool = z.strictObject({
   expireAfter: durationOrNever.prefault('Never'),
   terminationGracePeriod: duration.nullable().prefault(null),
   replicas: whole('a whole number, or null', 0).nullable().prefault(null),
+  launching: whole('a whole number', 0)
+    .prefault(0)
+    .describe('NodeClaims that are on their way at the start, from the beginning of their launch'),
 });
 
 const buildShape = {
   name: objectName,
+  namespace: objectName.prefault('builds'),
   runsFor: duration,
   cpu: positive('a number of cpus').prefault(1),
   usesImds: oneOf(['none', 'v1', 'v2-pod', 'v2-nested']).prefault('none'),
@@ -92,6 +117,7 @@ const pod = z.strictObject({
   hostNetwork: bool.prefault(false),
   pdb: objectName.nullable().prefault(null).describe('The PodDisruptionBudget that covers it'),
   evictable: bool.prefault(true),
+  doNotDisrupt: bool.prefault(false).describe('The annotation karpenter.sh/do-not-disrupt of the pod itself'),
   labels: labels.prefault({}),
   namespace: objectName.prefault('builds'),
   owner: objectName
@@ -140,6 +166,18 @@ const node = z.strictObject({
     ),
   doNotDisrupt: bool.prefault(false),
   ready: bool.prefault(true),
+  age: duration
+    .exactOptional()
+    .describe(
+      'Since its NodeClaim was created; absent: the first a day, each a minute less than the one before',
+    ),
+  cordoned: bool.prefault(false),
+  hold: holdSchema
+    .exactOptional()
+    .describe(
+      "The service's own hold: what its annotation says. Cordon and protection are keys of their own",
+    ),
+  drifted: bool.prefault(false).describe('Its NodeClaim has the hash of a class of before'),
 });
 
 const hashText = 'awaited, first, or 12 hexadecimal digits';
@@ -254,6 +292,9 @@ export const scenarioSchema = z.strictObject({
     .prefault({})
     .describe('Other racks that are registered for the same cluster, each with its pool for Builds'),
   parameters: parameters.prefault({}),
+  record: recordSchema
+    .exactOptional()
+    .describe('What the service remembers of the rack; absent: it was never rolled out'),
   classes: z.record(objectName, nodeClass, 'a mapping of classes').prefault({ build: {} }),
   pools: z.record(objectName, pool, 'a mapping of pools').prefault({ build: {} }),
   nodes: z.array(node, 'a list of nodes').prefault([]),
@@ -266,6 +307,7 @@ export const scenarioSchema = z.strictObject({
   karpenter: z
     .strictObject({
       launch: duration.prefault('45s'),
+      cpu: positive('a number of cpus').prefault(4).describe('Of the nodes that it launches'),
       register: duration.prefault('30s'),
       initialize: duration.prefault('20s'),
       capacity: z

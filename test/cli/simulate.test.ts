@@ -101,7 +101,7 @@ describe('simulate refuses', () => {
     const { status, stdout, stderr } = command(['simulate', file, '--json']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toBe(
-      `${file}:4:1: sed: unknown key (did you mean seed?); accepted: name, rack, registered, seed, startsAt, runFor, racks, parameters, classes, pools, nodes, serviceAccounts, timeline, faults, karpenter, ec2, clocks, account, expect\n`,
+      `${file}:4:1: sed: unknown key (did you mean seed?); accepted: name, rack, registered, seed, startsAt, runFor, racks, parameters, record, classes, pools, nodes, serviceAccounts, timeline, faults, karpenter, ec2, clocks, account, expect\n`,
     );
   });
 
@@ -123,7 +123,7 @@ describe('simulate refuses', () => {
   });
 
   it.each([
-    [['simulate'], /missing required argument 'file'\nSee imds-rollout simulate --help/],
+    [['simulate'], /^which scenario\? Give a file, or --from-live FILE/],
     [['simulate', 'x.yaml', '--sed', '1'], /unknown option '--sed'\n\(Did you mean --seed\?\)/],
     [['simulate', 'x.yaml', '--seed', 'a'], /accepted: a whole number/],
     [['simulat'], /unknown command 'simulat'\n\(Did you mean simulate\?\)/],
