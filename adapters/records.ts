@@ -30,6 +30,11 @@ export function createRecords(client: SSMClient, prefix: string): Records {
         }
         return found.sort((one, other) => (one.rack < other.rack ? -1 : 1));
       }),
+    registration: async (rack) => {
+      const name = `${prefix}${rack}${REGISTRATION}`;
+      const text = await getParameter(client, name);
+      return text === undefined ? undefined : readRegistration(name, text);
+    },
     read: async (rack) => {
       const text = await getParameter(client, recordName(rack));
       return text === undefined ? structuredClone(emptyRecord) : readRecord(recordName(rack), text);

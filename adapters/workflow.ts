@@ -1,11 +1,13 @@
 /** The state machine. */
 import {
   DescribeExecutionCommand,
+  paginateGetExecutionHistory,
   paginateListExecutions,
   SendTaskSuccessCommand,
   SFNClient,
   StartExecutionCommand,
   type ExecutionListItem,
+  type HistoryEvent,
 } from '@aws-sdk/client-sfn';
 import { ConflictError, NotFoundError, RolloutError } from '../rollout/errors.ts';
 import type { Execution, Workflow } from '../rollout/ports.ts';
@@ -56,6 +58,21 @@ export function createWorkflow(client: SFNClient, stateMachineArn: string): Work
         throw error;
       }
     },
+    answers: async (name) => {
+      const found: unknown[] = [];
+      try {
+        await calling('states:GetExecutionHistory', name, async () => {
+          const pages = paginateGetExecutionHistory(
+            { client, pageSize: PAGE },
+            { executionArn: arnOf(name), includeExecutionData: true },
+          );
+          for await (const { events = [] } of pages) found.push(...events.flatMap(answerIn));
+        });
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+      }
+      return found;
+    },
     describe: async (name) => {
       try {
         return execution(
@@ -69,6 +86,13 @@ export function createWorkflow(client: SFNClient, stateMachineArn: string): Work
       }
     },
   };
+}
+
+/** What SendTaskSuccess brought, where an event is of that. */
+function answerIn({ taskSucceededEventDetails: details }: HistoryEvent): unknown[] {
+  return details?.resource?.endsWith('.waitForTaskToken') === true
+    ? [JSON.parse(details.output ?? 'null')]
+    : [];
 }
 
 function execution({ name, startDate, stopDate, status }: Partial<ExecutionListItem>): Execution {

@@ -15,7 +15,7 @@ import { cloudWatchMetrics } from '../adapters/metadata-metrics.ts';
 import { busNotices } from '../adapters/notices.ts';
 import { eksPodIdentities } from '../adapters/pod-identities.ts';
 import { rolloutPorts } from '../adapters/rollout-ports.ts';
-import type { DecisionAnswer } from '../rollout/approve.ts';
+import type { DecisionAnswer } from '../rollout/decide.ts';
 import { NotFoundError } from '../rollout/errors.ts';
 import type { Claim, PlanReads, SharedPorts } from '../rollout/ports.ts';
 import { createAccess, type Access } from './account/access.ts';

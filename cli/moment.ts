@@ -2,7 +2,7 @@
  * A scenario at some moment: what `plan`, `status`, `params` and `report` answer from with `--scenario`. The ports of
  * the played world are used as those of an account would be.
  */
-import { decideStep, DecisionRefused, type DecisionAnswer } from '../rollout/approve.ts';
+import { decideStep, DecisionRefused, type DecisionAnswer } from '../rollout/decide.ts';
 import type { Claim, Ports } from '../rollout/ports.ts';
 import { proofOf } from '../simulator/account/identities.ts';
 import { watchWorld } from '../simulator/invariants/watch-world.ts';

@@ -1,5 +1,5 @@
 /** What a command answers from: a moment of a played scenario, or the deployment in an account. */
-import type { DecisionAnswer } from '../rollout/approve.ts';
+import type { DecisionAnswer } from '../rollout/decide.ts';
 import type { Claim, PlanReads, SharedPorts } from '../rollout/ports.ts';
 import type { Deployment, DeploymentOptions } from './deployment.ts';
 import { CommandFailure } from './failure.ts';

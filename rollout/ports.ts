@@ -45,6 +45,8 @@ export interface Registration {
  */
 export interface Records {
   registrations(): Promise<Registration[]>;
+  /** Of one rack; undefined where it is not registered. */
+  registration(rack: string): Promise<Registration | undefined>;
   /** An empty record (see emptyRecord) where none was written. */
   read(rack: string): Promise<RolloutRecord>;
   write(rack: string, record: RolloutRecord): Promise<void>;
@@ -151,6 +153,11 @@ export interface Workflow {
    * what is no token. The token is in no error.
    */
   answer(token: string, result: unknown): Promise<'answered' | 'gone'>;
+  /**
+   * With which results the waits of an execution for a task token were ended, oldest first (GetExecutionHistory, which
+   * may lag behind by a moment). None where there is no such execution.
+   */
+  answers(name: string): Promise<unknown[]>;
 }
 
 /** The report bucket. Keys are as in S3. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { calling } from '../../adapters/aws-errors.ts';
 import { proveIdentity } from '../../adapters/identities.ts';
 import type { Signer } from '../../adapters/sts.ts';
-import { decisionAnswerSchema, type DecisionAnswer } from '../../rollout/approve.ts';
+import { decisionAnswerSchema, type DecisionAnswer } from '../../rollout/decide.ts';
 import { RolloutError } from '../../rollout/errors.ts';
 import type { Claim } from '../../rollout/ports.ts';
 

@@ -58,6 +58,7 @@ function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
     ],
     'ssm:PutParameter': [record],
     'states:DescribeExecution': [on(arn('states', `execution:${machine}:any`))],
+    'states:GetExecutionHistory': [on(arn('states', `execution:${machine}:any`))],
     'states:ListExecutions': [workflow],
     'states:SendTaskSuccess': [workflow],
     'states:StartExecution': [workflow],
@@ -70,10 +71,9 @@ function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
     plan: { 'ssm:GetParameter': [record, memory('approval')] },
     reconcile: { 'ssm:GetParameter': [record, memory('approval')] },
     approve: {
-      'ssm:GetParameter': [memory('approval'), former, ...tokens],
+      'ssm:GetParameter': [memory('registration'), memory('approval'), former, ...tokens],
       'ssm:PutParameter': [memory('approval'), ...tokens],
       'ssm:DeleteParameter': [former, ...tokens],
-      'ssm:GetParametersByPath': [on(arn('ssm', `parameter${RecordPrefix.slice(0, -1)}`))],
     },
   };
   return (action) => {

@@ -48,6 +48,7 @@ export function lookOnce(ports: SharedPorts, reads: PlanReads): Look {
       },
       records: {
         registrations: () => remember('registrations', () => ports.records.registrations()),
+        registration: (rack) => remember(`registration ${rack}`, () => ports.records.registration(rack)),
         read: (rack) => remember(`record ${rack}`, () => ports.records.read(rack)),
         write: refuse,
       },
@@ -65,6 +66,7 @@ export function lookOnce(ports: SharedPorts, reads: PlanReads): Look {
       workflow: {
         start: refuse,
         answer: refuse,
+        answers: (name) => remember(`answers ${name}`, () => ports.workflow.answers(name)),
         running: () => remember('running', () => ports.workflow.running()),
         describe: (name) => remember(`execution ${name}`, () => ports.workflow.describe(name)),
       },

@@ -3,42 +3,49 @@
  * its event, which therefore is never logged, whatever the environment says.
  */
 import { z } from 'zod';
+import { askStep, endWaitStep, type ApprovePorts } from '../../rollout/approve.ts';
 import {
-  askStep,
   decideStep,
   decisionRequestSchema,
   DecisionRefused,
-  endWaitStep,
-  type ApprovePorts,
   type DecisionAnswer,
   type DecisionRequest,
-} from '../../rollout/approve.ts';
+} from '../../rollout/decide.ts';
 import { awaitingSchema, endWaitSchema, taskEvent } from '../../rollout/state.ts';
 import { instrument, type Instruments } from '../shared/instrument.ts';
+import { formOf, parseForm } from './forms.ts';
 
-const askSchema = taskEvent(awaitingSchema).extend({ token: z.string().min(1) });
-const events = z.union([askSchema, taskEvent(endWaitSchema), decisionRequestSchema]);
+const forms = {
+  'await-approval': taskEvent(awaitingSchema).extend({ token: z.string().min(1) }),
+  'end-wait': taskEvent(endWaitSchema),
+  decision: decisionRequestSchema,
+};
 
 export const createHandler = (ports: ApprovePorts) =>
   instrument(
     'approve',
     async (event, instruments) => {
-      const parsed: z.infer<typeof events> = events.parse(event);
-      if ('decision' in parsed) return decide(ports, parsed, instruments);
-      const { execution, startedAt, state } = parsed;
-      instruments.logger.appendKeys({ rack: state.rack, execution });
-      if ('token' in parsed) {
-        await askStep(ports, { ...parsed.state, execution, startedAt }, parsed.token);
-        instruments.logger.info('asked', { hash: parsed.state.question.hash });
-      } else {
-        await endWaitStep(ports, { ...parsed.state, execution, startedAt });
-        instruments.logger.info('ended the wait', { of: parsed.state.earlier });
+      const form = formOf(event);
+      if (form === 'decision') return decide(ports, parseForm(form, forms[form], event), instruments);
+      const { logger } = instruments;
+      if (form === 'await-approval') {
+        const { execution, startedAt, state, token } = parseForm(form, forms[form], event);
+        logger.appendKeys({ rack: state.rack, execution, generation: state.question.generation });
+        await askStep(ports, { ...state, execution, startedAt }, token);
+        logger.info('asked', { hash: state.question.hash });
+        return again(state);
       }
-      // What Plan begins with again.
-      return { rack: state.rack };
+      const { execution, startedAt, state } = parseForm(form, forms[form], event);
+      logger.appendKeys({ rack: state.rack, execution });
+      await endWaitStep(ports, { ...state, execution, startedAt });
+      logger.info('ended the wait', { of: state.earlier });
+      return again(state);
     },
     { logEvent: false },
   );
+
+/** What Plan begins with again. */
+const again = ({ rack }: { rack: string }) => ({ rack });
 
 /** A mistake of a person is an answer to them and no fault of the function. */
 async function decide(
@@ -48,7 +55,9 @@ async function decide(
 ): Promise<DecisionAnswer> {
   logger.appendKeys({ rack: request.rack });
   try {
-    const decision = await decideStep(ports, request);
+    const decision = await decideStep(ports, request, ({ execution, generation }) => {
+      logger.appendKeys({ execution, generation });
+    });
     logger.info('decided', { ...decision });
     return decision;
   } catch (error) {

@@ -21,6 +21,8 @@ export interface ExecutionRecord {
   maxPayloadBytes: number;
   /** The last value that each key of the top level had in a state's output. */
   payload: Record<string, unknown>;
+  /** The results that SendTaskSuccess brought, oldest first. */
+  answers: unknown[];
 }
 
 /** What the library logs, as far as it is used here. */
@@ -40,6 +42,7 @@ export function newExecution(name: string, input: unknown, startedAt: Date): Exe
     historyEvents: 1,
     maxPayloadBytes: jsonBytes(input),
     payload: {},
+    answers: [],
   };
 }
 

@@ -1,13 +1,14 @@
 /**
- * STS, as far as it tells who made a proof of identity: made for one claim, worth nothing for another, and for a quarter
- * of an hour.
+ * STS, as far as it tells who made a proof of identity: made for one claim, worth nothing for another, and for five
+ * minutes.
  */
 import { InvalidError } from '../../rollout/errors.ts';
 import type { Claim, Identities } from '../../rollout/ports.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
 
-const validFor = 15 * 60_000;
+/** As long as a proof that the command makes. */
+const validFor = 5 * 60_000;
 
 interface Proof extends Claim {
   by: string;
@@ -32,7 +33,7 @@ export function createIdentities(gate: SimulatedGate, clock: RunningClock): Iden
             `the proof of identity was made for another ${other}: it counts for what it was made for alone`,
           );
         }
-        if (clock.now().getTime() - Date.parse(signed.at) > validFor)
+        if (clock.now().getTime() - Date.parse(signed.at) >= validFor)
           throw new InvalidError(`the proof of identity of ${signed.at} has expired: make a new one`);
         return signed.by;
       }),

@@ -249,6 +249,8 @@ export function createStepFunctions(options: {
           // Who writes the token down in an audit has written it down.
           await gate.call({ api: 'states:SendTaskSuccess', write: true, target: stateMachineName }, () => {
             tokens.succeed(token, result);
+            const answered = [...running.values()].find(({ waiting }) => waiting?.token === token);
+            answered?.execution.answers.push(structuredClone(result));
           });
           return 'answered' as const;
         } catch (error) {
@@ -256,6 +258,10 @@ export function createStepFunctions(options: {
           throw error;
         }
       },
+      answers: (name) =>
+        gate.call({ api: 'states:GetExecutionHistory', target: name }, () =>
+          structuredClone(find(name)?.answers ?? []),
+        ),
       describe: (name) =>
         gate.call({ api: 'states:DescribeExecution', target: name }, () => {
           const execution = find(name);

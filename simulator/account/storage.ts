@@ -35,6 +35,10 @@ export function createRecordStore(gate: SimulatedGate, prefix: string): RecordSt
     port: {
       registrations: () =>
         gate.call({ api: 'ssm:GetParametersByPath', target: prefix }, () => structuredClone(registrations)),
+      registration: (rack) =>
+        gate.call({ api: 'ssm:GetParameter', target: `${prefix}${rack}/registration` }, () =>
+          structuredClone(registrations.find((registration) => registration.rack === rack)),
+        ),
       read: (rack) =>
         gate.call({ api: 'ssm:GetParameter', target: nameOf(rack) }, () => {
           const text = records.get(rack);

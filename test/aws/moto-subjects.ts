@@ -13,17 +13,21 @@ import { DeleteParameterCommand, PutParameterCommand, SSMClient } from '@aws-sdk
 import { inject } from 'vitest';
 import { awsClient } from '../../adapters/aws-client.ts';
 import { calling } from '../../adapters/aws-errors.ts';
+import { createApprovals } from '../../adapters/approvals.ts';
 import { createInstances } from '../../adapters/instances.ts';
 import { createNotices } from '../../adapters/notices.ts';
 import { createParameters } from '../../adapters/parameters.ts';
 import { createRecords } from '../../adapters/records.ts';
 import { createReports } from '../../adapters/reports.ts';
+import { createWaitTokens } from '../../adapters/wait-tokens.ts';
 import { createWorkflow } from '../../adapters/workflow.ts';
+import type { ApprovalsSubject } from '../contract/approvals.ts';
 import type { InstancesSubject } from '../contract/instances.ts';
 import type { NoticesSubject } from '../contract/notices.ts';
 import type { ParametersSubject } from '../contract/parameters.ts';
 import type { RecordsSubject } from '../contract/records.ts';
 import type { ReportsSubject } from '../contract/reports.ts';
+import type { WaitTokensSubject } from '../contract/wait-tokens.ts';
 import type { WorkflowSubject } from '../contract/workflow.ts';
 
 const connection = () => ({ ...awsClient(), endpoint: inject('moto') });
@@ -63,6 +67,18 @@ export async function motoRecords(): Promise<RecordsSubject> {
     overwrite: (rack, text) => put(`${prefix}${rack}/record`, text),
     ...nothingToClose,
   };
+}
+
+export async function motoApprovals(): Promise<ApprovalsSubject> {
+  const port = createApprovals(new SSMClient(connection()), `/imds-rollout-${unique()}/racks/`);
+  return { port, rack: 'demo', ...nothingToClose };
+}
+
+export async function motoWaitTokens(): Promise<WaitTokensSubject> {
+  const root = `/imds-rollout-${unique()}`;
+  const ssm = new SSMClient(connection());
+  const port = createWaitTokens(ssm, `${root}/approval-tokens/`, `${root}/racks/`);
+  return { port, rack: 'demo', ...nothingToClose };
 }
 
 export async function motoInstances(): Promise<InstancesSubject> {

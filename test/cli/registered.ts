@@ -88,6 +88,7 @@ function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
     },
     records: {
       registrations: async () => [...account.registrations],
+      registration: async (rack) => account.registrations.find((each) => each.rack === rack),
       read: async (rack) => account.records.get(rack) ?? structuredClone(emptyRecord),
       write: async (rack, record) => {
         account.records.set(rack, record);
@@ -114,6 +115,7 @@ function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
       running: async () => account.executions.filter(({ status }) => status === 'RUNNING'),
       describe: async (name) => account.executions.find((each) => each.name === name),
       answer: async () => 'gone',
+      answers: async () => [],
     },
     reports: {
       put: async (key, body) => {

@@ -87,6 +87,8 @@ export function describeRecords(
         if (registration.cluster !== 'eks-a') await subject.port.write(registration.rack, written);
       }
       expect(await subject.port.registrations()).toEqual(registrations);
+      expect(await subject.port.registration(`${subject.rack}-b`)).toEqual(registrations[1]);
+      expect(await subject.port.registration(subject.rack)).toBeUndefined();
     });
   });
 }

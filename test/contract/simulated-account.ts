@@ -6,12 +6,16 @@ import { installClock, settle, type RunningClock } from '../../simulator/account
 import type { WrittenDefinition } from '../../simulator/account/definition.ts';
 import { createGate } from '../../simulator/account/gate.ts';
 import type { Chance, Gate } from '../../simulator/parts.ts';
+import { proofOf } from '../../simulator/account/identities.ts';
+import type { ApprovalsSubject } from './approvals.ts';
+import type { IdentitiesSubject } from './identities.ts';
 import type { InstancesSubject } from './instances.ts';
 import type { NoticesSubject } from './notices.ts';
 import type { ParametersSubject } from './parameters.ts';
 import type { RecordsSubject } from './records.ts';
 import type { ReportsSubject } from './reports.ts';
-import type { WorkflowSubject } from './workflow.ts';
+import type { WaitTokensSubject } from './wait-tokens.ts';
+import type { AnsweredSubject, WorkflowSubject } from './workflow.ts';
 
 const waits: WrittenDefinition = {
   StartAt: 'Wait',
@@ -27,7 +31,26 @@ interface Opened extends AsyncDisposable {
   pass(milliseconds: number): Promise<void>;
 }
 
-export async function open(): Promise<Opened> {
+const waitsForToken: WrittenDefinition = {
+  StartAt: 'Await',
+  States: {
+    Await: {
+      Type: 'Task',
+      Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
+      Parameters: { FunctionName: '${ApproveFunctionArn}', Payload: { 'token.$': '$$.Task.Token' } },
+      End: true,
+    },
+  },
+};
+
+interface Deployed {
+  definition: WrittenDefinition;
+  functions: Parameters<typeof createAccount>[0]['functions'];
+}
+
+export async function open(
+  { definition, functions }: Deployed = { definition: waits, functions: {} },
+): Promise<Opened> {
   const clock = installClock(new Date('2026-03-02T09:00:00Z'));
   const chance = createChance(1);
   const gate = createGate({ clock, chance, faults: [] });
@@ -42,8 +65,8 @@ export async function open(): Promise<Opened> {
       httpTokensEnforced: false,
     },
     clusters: { connect: () => Promise.reject<Cluster>(new Error('no cluster here')) },
-    definition: waits,
-    functions: {},
+    definition,
+    functions,
     environment: {},
   });
   return {
@@ -145,4 +168,54 @@ export async function simulatedNotices(): Promise<NoticesSubject> {
   const opened = await open();
   const { notices } = opened.account;
   return { port: notices.port, arrived: async () => notices.sent.length, ...closing(opened) };
+}
+
+export async function simulatedApprovals(): Promise<ApprovalsSubject> {
+  const opened = await open();
+  return { port: opened.account.ports.approvals, rack: 'demo', ...closing(opened) };
+}
+
+export async function simulatedWaitTokens(): Promise<WaitTokensSubject> {
+  const opened = await open();
+  return { port: opened.account.ports.waitTokens, rack: 'demo', ...closing(opened) };
+}
+
+export async function simulatedIdentities(): Promise<IdentitiesSubject> {
+  const opened = await open();
+  const arn = 'arn:aws:iam::123456789012:user/ada';
+  return {
+    port: opened.account.ports.identities,
+    prove: async (claim) => proofOf(arn, claim, opened.clock.now()),
+    arn,
+    pass: (milliseconds) => opened.pass(milliseconds),
+    ...closing(opened),
+  };
+}
+
+export async function simulatedAnswers(): Promise<AnsweredSubject> {
+  const tokens = new Map<string, string>();
+  let starting = '';
+  const opened = await open({
+    definition: waitsForToken,
+    functions: {
+      approve: () => async (event) => {
+        tokens.set(starting, (event as { token: string }).token);
+      },
+    },
+  });
+  const { stepFunctions } = opened.account;
+  return {
+    port: stepFunctions.port,
+    wait: async (name) => {
+      starting = name;
+      await stepFunctions.port.start(name, 'demo');
+      await opened.pass(10_000);
+      return tokens.get(name) ?? '';
+    },
+    stop: async (name) => {
+      stepFunctions.stop(name);
+      await settle();
+    },
+    ...closing(opened),
+  };
 }

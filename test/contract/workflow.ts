@@ -9,6 +9,61 @@ export interface WorkflowSubject extends AsyncDisposable {
   stop(name: string): Promise<void>;
 }
 
+export interface AnsweredSubject extends AsyncDisposable {
+  port: Workflow;
+  /** Starts an execution that waits for its token to come back, and gives the token. */
+  wait(name: string): Promise<string>;
+  /** StopExecution, by hand. */
+  stop(name: string): Promise<void>;
+}
+
+/** What every Workflow does with the answers to its waits. */
+export function describeAnswers(name: string, make: () => Promise<AnsweredSubject>): void {
+  describe(`Workflow.answer: ${name}`, () => {
+    const answer = { decision: 'approved', by: 'ada' };
+
+    it('ends a wait once, and says afterwards with what', async () => {
+      await using subject = await make();
+      const { port } = subject;
+      const token = await subject.wait('demo-1');
+      expect(await port.answers('demo-1')).toEqual([]);
+      expect(await port.answer(token, answer)).toBe('answered');
+      expect(await port.answer(token, { decision: 'rejected' })).toBe('gone');
+      expect(await port.answers('demo-1')).toEqual([answer]);
+    });
+
+    it('ends no wait of another execution', async () => {
+      await using subject = await make();
+      const { port } = subject;
+      const [one, other] = [await subject.wait('demo-1'), await subject.wait('demo-2')];
+      await port.answer(one, answer);
+      expect(await port.answers('demo-2')).toEqual([]);
+      expect(await port.answer(other, { by: 'bob' })).toBe('answered');
+      expect(await port.answers('demo-2')).toEqual([{ by: 'bob' }]);
+    });
+
+    it('ends nothing where the execution has ended', async () => {
+      await using subject = await make();
+      const token = await subject.wait('demo-1');
+      await subject.stop('demo-1');
+      expect(await subject.port.answer(token, answer)).toBe('gone');
+      expect(await subject.port.answers('demo-1')).toEqual([]);
+    });
+
+    it('knows of no answer of what never was', async () => {
+      await using subject = await make();
+      expect(await subject.port.answers('demo-1')).toEqual([]);
+    });
+
+    it('refuses what is no token, and does not repeat it', async () => {
+      await using subject = await make();
+      const refused = subject.port.answer('no-token-of-ours', answer);
+      await expect(refused).rejects.toThrow(expect.objectContaining({ name: 'InvalidError' }));
+      await expect(refused).rejects.toThrow(/^(?!.*no-token-of-ours)/s);
+    });
+  });
+}
+
 export function describeWorkflow(name: string, make: () => Promise<WorkflowSubject>): void {
   describe(`Workflow: ${name}`, () => {
     it('runs what it started, and says since when', async () => {

@@ -114,6 +114,7 @@ function portsOf(cluster: Cluster): { ports: Ports; reads: PlanReads } {
       },
       records: {
         registrations: async () => [{ rack: 'demo', cluster: 'demo', nodePool: 'build' }],
+        registration: never,
         read: async () => emptyRecord,
         write: never,
       },
@@ -126,7 +127,13 @@ function portsOf(cluster: Cluster): { ports: Ports; reads: PlanReads } {
       approvals: { read: never, write: never },
       waitTokens: { read: never, keep: never, forget: never },
       identities: { verify: never },
-      workflow: { start: never, answer: never, running: async () => [], describe: async () => undefined },
+      workflow: {
+        start: never,
+        answer: never,
+        answers: never,
+        running: async () => [],
+        describe: async () => undefined,
+      },
       reports: { put: never, get: never, list: never },
       notices: { send: never },
     },

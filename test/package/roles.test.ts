@@ -67,6 +67,7 @@ const resources: Record<string, string[]> = {
   ],
   'ssm:PutParameter': [`arn:aws:ssm:${here}:parameter/imds-rollout/racks/*/record`],
   'states:DescribeExecution': [`arn:aws:states:${here}:execution:${machine}:*`],
+  'states:GetExecutionHistory': [`arn:aws:states:${here}:execution:${machine}:*`],
   'states:ListExecutions': [`arn:aws:states:${here}:stateMachine:${machine}`],
   'states:SendTaskSuccess': [`arn:aws:states:${here}:stateMachine:${machine}`],
   'states:StartExecution': [`arn:aws:states:${here}:stateMachine:${machine}`],
@@ -83,13 +84,9 @@ const ofApproval: Record<string, Record<string, string[]>> = {
   plan: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
   reconcile: { 'ssm:GetParameter': [memory('record'), memory('approval')] },
   approve: {
-    'ssm:GetParameter': [memory('approval'), memory('approval-token'), tokens],
+    'ssm:GetParameter': [memory('registration'), memory('approval'), memory('approval-token'), tokens],
     'ssm:PutParameter': [memory('approval'), tokens],
     'ssm:DeleteParameter': [memory('approval-token'), tokens],
-    'ssm:GetParametersByPath': [
-      `arn:aws:ssm:${here}:parameter/imds-rollout/racks`,
-      `arn:aws:ssm:${here}:parameter/imds-rollout/racks/*`,
-    ],
   },
 };
 

@@ -49,6 +49,7 @@ export function fakeWorkflow(...executions: Execution[]): Workflow & { started: 
     running: async () => executions.filter(({ status }) => status === 'RUNNING'),
     describe: async (name) => executions.find((each) => each.name === name),
     answer: async () => 'gone',
+    answers: async () => [],
     start: async (name) => {
       started.push(name);
       const earlier = executions.find((each) => each.name === name);
