@@ -62,13 +62,16 @@ function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
 export const isOfAnnotation = (message: string): boolean =>
   message.startsWith('Disruption is blocked through');
 
+/** Karpenter's words for a node that a pod is about to be bound to: it is so for 20 seconds, and passes by itself. */
+const NOMINATED = 'Node is nominated for a pending pod';
+
 function saidByKarpenter(node: BuildNode, events: readonly Event[], now: Date): string | undefined {
   const since = Math.max(now.getTime() - FRESH_MS, stateSince(node));
   const said = events
     .filter(({ reason }) => reason === 'DisruptionBlocked')
     .filter((event) => concerns(event, node))
     // That is our own hold, which is known better from the node.
-    .filter(({ message }) => !isOfAnnotation(message))
+    .filter(({ message }) => !isOfAnnotation(message) && message !== NOMINATED)
     .filter(({ lastTimestamp }) => new Date(lastTimestamp ?? 0).getTime() >= since)
     .sort((a, b) => (b.lastTimestamp ?? '').localeCompare(a.lastTimestamp ?? ''));
   return said[0] && `Karpenter, which says: ${said[0].message}`;

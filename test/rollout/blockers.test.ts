@@ -55,6 +55,7 @@ describe('what Karpenter says of it', () => {
     ['of another pool', said('NodePool', 'other', BUDGET, 90)],
     ['of disruptions for another reason', said('NodePool', 'build', BUDGET.replace('Drifted', 'Empty'), 90)],
     ['before the node drifted, e.g. while it started', UNREGISTERED],
+    ['of a pod on its way, which passes', said('Node', 'a', 'Node is nominated for a pending pod', 90)],
   ])('does not count where it was said %s', (_, event) => {
     expect(blocked(event)).toBe('Karpenter, within its budgets');
   });
