@@ -30,10 +30,13 @@ export function happenings(
   ];
 }
 
-/** The newest moment that the cluster has dated; undefined where it says none. */
+/**
+ * The newest moment that the API server has dated; undefined where it says none. When an Event last came about is said
+ * by whoever wrote it: one whose clock is ahead would hide what happens from then on.
+ */
 export function clusterTimeOf(fleet: Fleet, events: readonly Event[]): string | undefined {
   const dated = [
-    ...events.map(({ lastTimestamp }) => lastTimestamp),
+    ...events.map(({ metadata }) => metadata.creationTimestamp),
     ...fleet.nodes.flatMap(({ claim, pods }) => [
       claim?.metadata.creationTimestamp,
       claim?.metadata.deletionTimestamp,
