@@ -99,7 +99,7 @@ it(
       await ssm.send(new PutParameterCommand({ ...parameter, Type: 'String' }));
       const plan = ask('plan');
       expect(plan.status).toBe(2);
-      expect(shapes(plan.stdout)).toEqual(expect.arrayContaining(shapes(shown('plan -r demo'))));
+      expect(shapes(plan.stdout), plan.stdout).toEqual(expect.arrayContaining(shapes(shown('plan -r demo'))));
       await says(/ Create of \/racks\/demo\/karpenter_build_imds_tokens: told to parameter-changed$/m);
       await says(/ rollout demo-\d+: runs$/m);
       await until('the class is patched', [], async () => {

@@ -4,10 +4,10 @@
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
 import type { Authority } from '../adapters/authority.ts';
 import { Ec2Error, errorXml, type Ec2 } from './ec2.ts';
 import { createEks, type Eks, type Whereabouts } from './eks.ts';
+import { close, listen, textOf } from './http.ts';
 
 interface Answer {
   status?: number;
@@ -28,22 +28,16 @@ export interface Neighbours extends AsyncDisposable {
   introduce(cluster: Cluster): void;
   /** What EKS says of a cluster of another name. */
   claim(name: string, whereabouts: Whereabouts): void;
-  /** Has Step Functions' calls answered, by the last part of X-Amz-Target; a StepFunctionsError is one of the API's. */
-  serveStepFunctions(answer: StepFunctionsApi): void;
 }
-
-type StepFunctionsApi = (action: string, request: Record<string, unknown>) => Promise<object>;
-
-/** `<name of the error>: <message>` */
-export class StepFunctionsError extends Error {}
 
 /** Of the role that has an access entry. */
 export const KNOWN_KEY = 'test';
 
 const JSON_TYPE = 'application/x-amz-json-1.1';
 
-/** On demand, by the hour. Instance types that are not here are never launched. */
+/** On demand, by the hour. Instance types that are not here are never launched: Karpenter hears of no other. */
 const prices = { 'm5.large': '0.096', 'c5.large': '0.085', 'm5.xlarge': '0.192' };
+export const PRICED = Object.keys(prices);
 /** With two cpus, and the one with four. */
 export const SMALL: (keyof typeof prices)[] = ['m5.large', 'c5.large'];
 export const LARGE = 'm5.xlarge' satisfies keyof typeof prices;
@@ -63,17 +57,12 @@ export async function startNeighbours(
   identify: Identify = byForm,
 ): Promise<Neighbours> {
   let known: Cluster | undefined;
-  let stepFunctions: StepFunctionsApi | undefined;
   const eks = createEks();
 
   const amazon = async (request: IncomingMessage): Promise<Answer> => {
     const body = await textOf(request);
     if (request.headers['x-amz-target']?.toString().startsWith('AWSPriceListService.') === true) {
       return { type: JSON_TYPE, body: JSON.stringify(priceList()) };
-    }
-    const [, action] = /^AWSStepFunctions\.(\w+)$/.exec(String(request.headers['x-amz-target'])) ?? [];
-    if (action !== undefined && stepFunctions !== undefined) {
-      return answerJson(stepFunctions(action, JSON.parse(body) as Record<string, unknown>));
     }
     if (known === undefined) return { status: 503, type: 'text/plain', body: 'there is no cluster yet' };
     if (request.url?.startsWith('/clusters/') === true) {
@@ -109,26 +98,10 @@ export async function startNeighbours(
     claim(name, whereabouts) {
       eks.place(name, whereabouts);
     },
-    serveStepFunctions(answer) {
-      stepFunctions = answer;
-    },
     async [Symbol.asyncDispose]() {
-      for (const server of [plain, secured]) {
-        server.closeAllConnections();
-        await new Promise((resolve) => server.close(resolve));
-      }
+      for (const server of [plain, secured]) await close(server);
     },
   };
-}
-
-async function answerJson(answer: Promise<object>): Promise<Answer> {
-  try {
-    return { type: JSON_TYPE, body: JSON.stringify(await answer) };
-  } catch (error) {
-    if (!(error instanceof StepFunctionsError)) throw error;
-    const [type = '', message = ''] = error.message.split(': ');
-    return { status: 400, type: JSON_TYPE, body: JSON.stringify({ __type: type, message }) };
-  }
 }
 
 /** The presigned call that a token is, where it has the form of one. */
@@ -174,14 +147,3 @@ const answering =
       },
     );
   };
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request.setEncoding('utf8')) text += String(chunk);
-  return text;
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-}

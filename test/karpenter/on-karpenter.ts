@@ -1,10 +1,10 @@
 /** Tests with racks of their own in a world; what happened to a rack is kept in out/karpenter/. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 import { reportSchema, type Report } from '../../rollout/report.ts';
 import { createRack, type Rack, type RackOptions } from './rack.ts';
 import { waitsOf, type Waits } from './waits.ts';
-import type { World } from './world.ts';
+import { startWorld, type World } from './world.ts';
 import { optionOwners } from './writers.ts';
 
 export const MINUTES = 60_000;
@@ -33,6 +33,19 @@ export function keep(name: string, text: string, lane = 'karpenter'): void {
   const folder = new URL(`../../out/${lane}/`, import.meta.url);
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${name}.log`, folder), `${text}\n`);
+}
+
+/** A world for the tests of a file, with these racks registered in it, once they run. */
+export function worldOf(name: string, racks: readonly string[]): () => World {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld(racks);
+  }, 5 * MINUTES);
+  afterAll(async () => {
+    keep(`karpenter-of-${name}`, world.karpenterSaid());
+    await world[Symbol.asyncDispose]();
+  }, MINUTES);
+  return () => world;
 }
 
 type MakeRack = (world: World, name: string, options?: RackOptions) => Promise<TestedRack>;

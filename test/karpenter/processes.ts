@@ -1,7 +1,8 @@
 /** Programs that run for the length of a test run, on free ports, and that are never left behind. */
 import { spawn } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { listen } from './http.ts';
 
 export interface Part {
   name: string;
@@ -124,8 +125,7 @@ export async function until<T>(
 
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

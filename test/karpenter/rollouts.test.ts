@@ -1,14 +1,9 @@
 /** Whole rollouts on the real Karpenter, in real time: racks of one cluster, side by side. */
-import { afterAll, beforeAll, describe } from 'vitest';
-import { ASK, it, keep, PATIENT, SOON, succeeded } from './on-karpenter.ts';
+import { describe } from 'vitest';
+import { ASK, it, PATIENT, SOON, succeeded, worldOf } from './on-karpenter.ts';
 import { asks, racksOfAsks } from './suites/asks.ts';
-import { away, racksOfAway } from './suites/away.ts';
-import { ends, racksOfEnds } from './suites/ends.ts';
-import { packaged, racksOfPackaged } from './suites/packaged.ts';
-import { pools, racksOfPools } from './suites/pools.ts';
-import { startWorld, type World } from './world.ts';
 
-const names = [
+const world = worldOf('rollouts', [
   'graceful',
   'karpenter',
   'immediate',
@@ -18,22 +13,7 @@ const names = [
   'budget',
   'not-ready',
   ...racksOfAsks,
-  ...racksOfPools,
-  ...racksOfEnds,
-  ...racksOfPackaged,
-  ...racksOfAway,
-];
-
-let world: World;
-
-beforeAll(async () => {
-  world = await startWorld(names);
-}, 300_000);
-
-afterAll(async () => {
-  keep('karpenter-itself', world.karpenterSaid());
-  await world[Symbol.asyncDispose]();
-});
+]);
 
 describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   it('loses no Build: each node goes when its Build has ended, and the last is modified live', async ({
@@ -41,11 +21,11 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
     rackOf,
   }) => {
     // Long enough for Karpenter to take two nodes among those of other racks: one candidate a pass.
-    const it = await rackOf(world, 'graceful', { parameters: { imds_rollout_deadline: '3m' } });
+    const it = await rackOf(world(), 'graceful', { parameters: { imds_rollout_deadline: '3m' } });
     const [idle, short, long] = await it.busy('idle', 'short', 'long');
     if (idle === undefined || short === undefined || long === undefined) throw new Error('three were busy');
     await it.endBuild('idle', 0);
-    await world.until('the idle node is idle', () => it.fate('idle')?.ended !== undefined);
+    await world().until('the idle node is idle', () => it.fate('idle')?.ended !== undefined);
 
     await it.set(ASK);
     await it.endBuild('short', 40);
@@ -74,17 +54,17 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   });
 
   it('with strategy karpenter leaves Builds to Karpenter, which evicts them', async ({ expect, rackOf }) => {
-    const it = await rackOf(world, 'karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
+    const it = await rackOf(world(), 'karpenter', { parameters: { imds_rollout_strategy: 'karpenter' } });
     await it.busy('lost');
     await it.set(ASK);
-    await world.until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted');
+    await world().until('the Build is evicted', () => it.fate('lost')?.ended?.how === 'deleted');
     expect(await it.concluded()).toMatchObject(succeeded);
     expect((await it.report()).builds).toMatchObject([{ name: 'default/karpenter-lost', fate: 'evicted' }]);
     await it.settled('required/1');
   });
 
   it('with strategy immediate modifies what runs before the class is patched', async ({ expect, rackOf }) => {
-    const it = await rackOf(world, 'immediate', { parameters: { imds_rollout_strategy: 'immediate' } });
+    const it = await rackOf(world(), 'immediate', { parameters: { imds_rollout_strategy: 'immediate' } });
     const [kept] = await it.busy('kept');
     if (kept === undefined) throw new Error('one was busy');
     await it.set(ASK);
@@ -93,7 +73,7 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
     await it.endBuild('kept', 20);
     const ended = await it.concluded();
     expect(ended).toMatchObject(succeeded);
-    const modified = world.ec2.modifications.find(({ instanceId }) => instanceId === kept.instanceId);
+    const modified = world().ec2.modifications.find(({ instanceId }) => instanceId === kept.instanceId);
     expect(modified?.at.getTime()).toBeLessThan(new Date(String(ended.payload['patchedAt'])).getTime());
     expect(it.fate('kept')?.ended?.how).toBe('succeeded');
     await it.gone(kept);
@@ -102,7 +82,7 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
 
   it('goes back to the baseline when the parameters are cleared', async ({ expect, rackOf }) => {
     const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
-    const it = await rackOf(world, 'cleared', {
+    const it = await rackOf(world(), 'cleared', {
       metadataOptions,
       parameters: { imds_rollout_approval: 'never' },
     });
@@ -116,7 +96,7 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
     const before = it.executions().length;
     await it.unset(...Object.keys(ASK));
     await it.endBuild('second', 30);
-    await world.until('another rollout runs', () => it.executions().length > before);
+    await world().until('another rollout runs', () => it.executions().length > before);
     expect(await it.concluded()).toMatchObject(succeeded);
     expect(it.fate('second')?.ended?.how).toBe('succeeded');
     expect((await it.nodeClass()).spec.metadataOptions).toMatchObject(metadataOptions);
@@ -127,20 +107,20 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
 
   it('gives way to a newer one, and no Build is lost on the way', async ({ expect, rackOf }) => {
     const metadataOptions = { httpTokens: 'optional', httpPutResponseHopLimit: 3 } as const;
-    const it = await rackOf(world, 'superseded', { metadataOptions, parameters: SOON });
+    const it = await rackOf(world(), 'superseded', { metadataOptions, parameters: SOON });
     const [kept] = await it.busy('kept');
     if (kept === undefined) throw new Error('one was busy');
     await it.set({ ...ASK, karpenter_build_imds_hop_limit: '2' });
     await it.patched('required/2');
     const [older] = it.executions();
     // Two changes of one half minute are one rollout by name.
-    await world.until('another half minute has begun', () => {
+    await world().until('another half minute has begun', () => {
       const bucket = Math.floor(Date.now() / 30_000);
       return !it.executions().some(({ name }) => name.endsWith(`-${bucket}`));
     });
     await it.set({ karpenter_build_imds_hop_limit: '1' });
     await it.patched('required/1');
-    await world.until('the older rollout has ended', () => older?.status !== 'RUNNING');
+    await world().until('the older rollout has ended', () => older?.status !== 'RUNNING');
     expect(older).toMatchObject({ status: 'SUCCEEDED', output: { outcome: 'Superseded' } });
     await it.modified(kept, 'required/1');
     expect(it.fate('kept')?.ended).toBeUndefined();
@@ -151,9 +131,9 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   });
 
   it('protects a NodeClaim that is in flight while the class is patched', async ({ expect, rackOf }) => {
-    const it = await rackOf(world, 'in-flight');
+    const it = await rackOf(world(), 'in-flight');
     await it.startBuild('first');
-    await world.until('an instance is launched', async () => (await it.machines()).length > 0);
+    await world().until('an instance is launched', async () => (await it.machines()).length > 0);
     await it.set(ASK);
     await it.patched('required/1');
     const inFlight = await it.machines();
@@ -172,7 +152,7 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   });
 
   it('modifies live what a PodDisruptionBudget keeps from being replaced', async ({ expect, rackOf }) => {
-    const it = await rackOf(world, 'budget', { parameters: SOON });
+    const it = await rackOf(world(), 'budget', { parameters: SOON });
     const kept = await it.serve('service');
     await it.set(ASK);
     await it.modified(kept, 'required/1');
@@ -184,7 +164,7 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   });
 
   it('lifts nothing while the class is not Ready', async ({ expect, rackOf }) => {
-    const it = await rackOf(world, 'not-ready', { parameters: SOON });
+    const it = await rackOf(world(), 'not-ready', { parameters: SOON });
     const [idle, kept] = await it.busy('idle', 'kept');
     if (idle === undefined || kept === undefined) throw new Error('two were busy');
     await it.endBuild('idle', 0);
@@ -203,8 +183,4 @@ describe.concurrent('a rollout on the real Karpenter', PATIENT, () => {
   });
 });
 
-asks(() => world);
-pools(() => world);
-ends(() => world);
-packaged(() => world);
-away(() => world);
+asks(world);

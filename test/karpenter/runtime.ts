@@ -34,6 +34,8 @@ const SETTLE_SECONDS = 2;
 export interface RuntimeOptions {
   /** The first wait is as long as it is deployed, and the ends of executions reach `rollout-ended`. */
   asDeployed?: boolean;
+  /** The ends of executions reach `rollout-ended`, as where it is all as deployed. */
+  tellsEnds?: boolean;
 }
 
 export interface Runtime {
@@ -47,7 +49,7 @@ export interface Runtime {
 export function createRuntime(
   definition: WrittenDefinition,
   handlerOf: (functionName: string) => Handler,
-  { asDeployed = false }: RuntimeOptions = {},
+  { asDeployed = false, tellsEnds = asDeployed }: RuntimeOptions = {},
 ): Runtime {
   const chance = createChance(1);
   const gate = createGate({ clock: realClock, chance, faults: [] });
@@ -59,7 +61,7 @@ export function createRuntime(
     definition: asDeployed ? definition : settlingSooner(definition),
   });
   const events = createEventBus({ clock: realClock, chance, lambda });
-  if (asDeployed) {
+  if (tellsEnds) {
     stepFunctions.onStatus((execution) => {
       events.executionChanged(execution);
     });

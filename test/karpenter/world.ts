@@ -10,9 +10,10 @@ import { startAccount, type Account } from './account.ts';
 import { clientOf, startControlPlane, type ControlPlane } from './control-plane.ts';
 import { define } from './definitions.ts';
 import { createEc2, type Ec2 } from './ec2.ts';
+import { startFewTypes } from './few-types.ts';
 import { startKubelet, type Kubelet } from './kubelet.ts';
 import { readMachines, shared, type Machines } from './machines.ts';
-import { startNeighbours, type Identify, type Neighbours } from './neighbours.ts';
+import { PRICED, startNeighbours, type Identify, type Neighbours } from './neighbours.ts';
 import { freePort, start, until, type Part } from './processes.ts';
 import { startProduct, type RunningProduct } from './product.ts';
 
@@ -97,7 +98,13 @@ export async function startParts(identify?: Identify): Promise<Parts> {
   const ec2 = createEc2(api);
   neighbours.introduce({ ...plane, ec2 });
 
-  const begin = async (): Promise<Part> => startKarpenter(program, plane, account, neighbours.endpoint);
+  const fewTypes = stack.use(await startFewTypes(account.endpoint, PRICED));
+  const endpoints = {
+    AWS_ENDPOINT_URL: account.endpoint,
+    AWS_ENDPOINT_URL_EC2: fewTypes.endpoint,
+    AWS_ENDPOINT_URL_PRICING: neighbours.endpoint,
+  };
+  const begin = async (): Promise<Part> => startKarpenter(program, plane, endpoints);
   let karpenter = await begin();
   let saidBefore = '';
   let away = false;
@@ -159,8 +166,7 @@ async function registerIn(api: ApiClient, racks: readonly string[]): Promise<voi
 async function startKarpenter(
   command: string,
   plane: ControlPlane,
-  account: Account,
-  neighbours: string,
+  endpoints: Record<string, string>,
 ): Promise<Part> {
   const [metrics, health] = await Promise.all([freePort(), freePort()]);
   return start({
@@ -180,9 +186,7 @@ async function startKarpenter(
       BATCH_IDLE_DURATION: '100ms',
       BATCH_MAX_DURATION: '1s',
       AWS_REGION: REGION,
-      AWS_ENDPOINT_URL: account.endpoint,
-      AWS_ENDPOINT_URL_EC2: account.endpoint,
-      AWS_ENDPOINT_URL_PRICING: neighbours,
+      ...endpoints,
     },
   });
 }

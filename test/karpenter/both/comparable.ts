@@ -15,19 +15,22 @@ export const notCompared: Readonly<Record<string, string>> = {
   'instances, reason: how many were launched': 'Karpenter may launch one more; each kind of them is compared',
   'reason, held: what Karpenter says when it is waited for':
     'it says it once in two minutes; of a node that it has just launched, that it is nominated for a pod',
+  'reason: who waits for Karpenter at the last look and is gone at the end':
+    'Karpenter may take it before that look, at once',
   'calls, virtualSeconds, seed, violations': 'the simulator alone has them',
 };
 
 export function comparable(result: RealResult): Comparable {
   const { instances, rollouts } = result;
+  const gone = new Set(instances.flatMap(({ node, terminatedAt }) => (terminatedAt === null ? [] : [node])));
   const known = new Set(instances.flatMap(({ node, atStart }) => (atStart === null ? [] : [node])));
   const nameOf = (node: string | null): string | null =>
     node === null || known.has(node) ? node : 'a new node';
   const text = (words: string | null): string | null => {
-    let plain = words;
+    let plain = withoutGone(withoutSayings(words), gone);
     for (const { node } of instances)
       if (node !== null) plain = plain?.replaceAll(node, String(nameOf(node))) ?? null;
-    return ordinals(withoutCounts(withoutSayings(plain)), rollouts);
+    return ordinals(withoutCounts(plain), rollouts);
   };
   return {
     outcome: result.outcome,
@@ -107,6 +110,13 @@ const withoutSayings = (words: string | null): string | null =>
     ?.replaceAll(/(waits for Karpenter), [^()]*(?:\([^()]*\))?[^()]*\)/g, '$1)')
     .replaceAll('(waits for Karpenter), ', ', ')
     .replaceAll(' , ', ', ') ?? null;
+
+/** Of `; waiting to be replaced: a, b (waits for Karpenter)` those that are there still at the end. */
+const withoutGone = (words: string | null, gone: ReadonlySet<string | null>): string | null =>
+  words?.replace(/; waiting to be replaced: ([^;()]*) \(waits for Karpenter\)/, (_, nodes: string) => {
+    const left = nodes.split(', ').filter((node) => !gone.has(node));
+    return left.length === 0 ? '' : `; waiting to be replaced: ${left.join(', ')} (waits for Karpenter)`;
+  }) ?? null;
 
 /** `all 3 build instances are` and `the one build instance is` as desired. */
 const withoutCounts = (words: string | null): string | null =>

@@ -3,11 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { collectRollouts } from '../../../simulator/run/rollouts.ts';
 import { createRack, type Rack } from '../rack.ts';
+import { serveStepFunctions } from '../step-functions.ts';
 import { PARAMETER_PREFIX, startProduct, type SteeredProduct } from '../product.ts';
 import { startWorld, type World } from '../world.ts';
 import { watchParameters } from './parameter-events.ts';
 import { createStack } from './stack.ts';
-import { answerStepFunctions } from './step-functions.ts';
 
 const RACK = 'demo';
 /** How long its Builds run, in seconds. */
@@ -27,7 +27,13 @@ export async function stayUp(): Promise<void> {
   try {
     const world = stack.use(await startWorld([RACK]));
     const product = await startProduct('imds-rollout', { asDeployed: true });
-    world.neighbours.serveStepFunctions((action, request) => answerStepFunctions(product, action, request));
+    const stepFunctions = stack.use(
+      await serveStepFunctions({
+        stateMachineArn: product.settings.STATE_MACHINE_ARN,
+        executions: product.executions,
+        workflow: product.ports.workflow,
+      }),
+    );
     await createStack(product.settings);
     say(`Launching nodes for rack ${RACK}: a minute or so.`);
     const rack = await furnished(world, product);
@@ -42,7 +48,7 @@ export async function stayUp(): Promise<void> {
         product.events.parameterChanged(change);
       }),
     );
-    writeEnvironment(world);
+    writeEnvironment(world, stepFunctions.endpoint);
     stack.defer(() => {
       rmSync(environmentFile, { force: true });
     });
@@ -80,13 +86,13 @@ function tellExecutions(product: SteeredProduct): void {
 }
 
 /** For a shell that sources it. What would lead to another account is taken away. */
-function writeEnvironment({ account, plane, neighbours }: World): void {
+function writeEnvironment({ account, plane, neighbours }: World, stepFunctions: string): void {
   const variables = {
     KUBECONFIG: plane.kubeconfig,
     AWS_ENDPOINT_URL: account.endpoint,
     AWS_ENDPOINT_URL_EC2: neighbours.endpoint,
     AWS_ENDPOINT_URL_EKS: neighbours.endpoint,
-    AWS_ENDPOINT_URL_SFN: neighbours.endpoint,
+    AWS_ENDPOINT_URL_SFN: stepFunctions,
     AWS_REGION: 'eu-west-1',
     AWS_DEFAULT_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'test',

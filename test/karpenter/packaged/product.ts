@@ -2,14 +2,16 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { rolloutPorts } from '../../../adapters/rollout-ports.ts';
 import { parseEnvironment, rolloutEnvironment } from '../../../functions/shared/environment.ts';
+import type { Handler } from '../../../simulator/account/lambda.ts';
 import { KNOWN_KEY } from '../neighbours.ts';
-import { announcer, type RunningProduct } from '../product.ts';
+import { announcer, type RunningProduct, type SteeredProduct } from '../product.ts';
 import { createRuntime } from '../runtime.ts';
+import { serveStepFunctions } from '../step-functions.ts';
 import type { Package } from './package.ts';
 import { startSandbox } from './sandbox.ts';
-import { startStatesApi } from './states-api.ts';
 
-export interface PackagedProduct extends RunningProduct, AsyncDisposable {
+export interface PackagedProduct
+  extends RunningProduct, Pick<SteeredProduct, 'stop' | 'putForward'>, AsyncDisposable {
   /** A function, by the name of its folder in functions/, as Lambda invokes it. */
   invoke(name: string, event: unknown): Promise<unknown>;
 }
@@ -37,19 +39,28 @@ export async function startPackaged(
 
   const byArn = new Map([...functions.values()].map((each) => [each.arn, each] as const));
   const sandboxes = stack.use(new AsyncDisposableStack());
-  const { lambda, stepFunctions } = createRuntime(definition, (arn) => {
-    const found = byArn.get(arn);
-    if (found === undefined) throw new Error(`the package has no function ${arn}`);
+  let ahead = 0;
+  // The workflow names functions by ARN, and EventBridge's rule by their folder.
+  const handlerOf = (name: string): Handler => {
+    const found = byArn.get(name) ?? functions.get(name);
+    if (found === undefined) throw new Error(`the package has no function ${name}`);
     const { bundle, environment } = found;
-    const sandbox = startSandbox(bundle, {
+    const variables = {
       ...environment,
       ...ofLambda(accessKeyId),
       RECORD_PREFIX: settings.RECORD_PREFIX,
       AWS_ENDPOINT_URL_SFN: states.endpoint,
-    });
-    return sandboxes.use(sandbox).handler;
-  });
-  const states = stack.use(await startStatesApi(settings.STATE_MACHINE_ARN, stepFunctions.port));
+    };
+    return sandboxes.use(startSandbox(bundle, variables, () => ahead)).handler;
+  };
+  const { lambda, stepFunctions } = createRuntime(definition, handlerOf, { tellsEnds: true });
+  const states = stack.use(
+    await serveStepFunctions({
+      stateMachineArn: settings.STATE_MACHINE_ARN,
+      executions: stepFunctions.executions,
+      workflow: stepFunctions.port,
+    }),
+  );
   const invoke = (name: string, event: unknown): Promise<unknown> =>
     lambda.invoke(functions.get(name)?.arn ?? name, event);
   const kept = stack.move();
@@ -60,6 +71,10 @@ export async function startPackaged(
     changed: announcer((event) => invoke('parameter-changed', event)),
     reconcile: () => invoke('reconcile', {}),
     invoke,
+    stop: (execution) => void stepFunctions.stop(execution),
+    putForward(milliseconds) {
+      ahead += milliseconds;
+    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -11,6 +11,8 @@ export interface Invocation {
   context: Partial<Context>;
   /** Milliseconds since 1970. */
   deadline: number;
+  /** How many milliseconds the function's clock is put forward by. */
+  ahead: number;
 }
 
 export type Answer =
@@ -22,7 +24,12 @@ export interface Sandbox extends AsyncDisposable {
 
 const bootstrap = fileURLToPath(new URL('bootstrap.ts', import.meta.url));
 
-export function startSandbox(bundle: string, environment: Record<string, string>): Sandbox {
+/** `ahead` is by how many milliseconds its clock is put forward, asked before each invocation. */
+export function startSandbox(
+  bundle: string,
+  environment: Record<string, string>,
+  ahead: () => number,
+): Sandbox {
   const child = fork(bootstrap, [bundle], {
     env: environment,
     execArgv: [],
@@ -53,7 +60,8 @@ export function startSandbox(bundle: string, environment: Record<string, string>
       invocations += 1;
       waiting.set(invocations, { resolve, reject });
       const deadline = Date.now() + context.getRemainingTimeInMillis();
-      child.send({ id: invocations, event, context, deadline } satisfies Invocation);
+      const invocation: Invocation = { id: invocations, event, context, deadline, ahead: ahead() };
+      child.send(invocation);
     });
 
   let last: Promise<unknown> = Promise.resolve();

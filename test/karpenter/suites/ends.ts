@@ -4,10 +4,9 @@ import { ASK, it, MINUTES, PATIENT, SOON, type TestedRack } from '../on-karpente
 import { startProduct } from '../product.ts';
 import type { World } from '../world.ts';
 
-export const racksOfEnds = ['taken-back', 'waits', 'fails', 'stopped', 'withdrawn'];
+export const racksOfEnds = ['waits', 'fails', 'stopped', 'withdrawn'];
 
-/** Longer than a class stands not Ready before its values are taken back, and than a Lambda outlives its execution. */
-const STANDS_MS = 11 * MINUTES;
+/** Longer than a Lambda outlives its execution. */
 const OUTLIVES_MS = 2 * MINUTES;
 
 export function ends(world: () => World): void {
@@ -22,34 +21,6 @@ export function ends(world: () => World): void {
   };
 
   describe.concurrent('a rollout that does not succeed', PATIENT, () => {
-    it('is taken back where Karpenter does not launch from the class for 10 minutes', async ({
-      expect,
-      rackOf,
-    }) => {
-      const product = await startProduct('taken-back');
-      const it = await rackOf(world(), 'taken-back', { product });
-      const [kept] = await it.busy('kept');
-      if (kept === undefined) throw new Error('one was busy');
-      const before = (await it.nodeClass()).spec.metadataOptions;
-      await it.breakClass();
-      await it.set(ASK);
-      await it.patched('required/1');
-      product.putForward(STANDS_MS);
-      await it.patched('optional/2');
-      expect(await it.machine(kept.claim)).toMatchObject({ protected: true, cordoned: false });
-      await it.mendClass();
-      const { status, error, cause } = await it.concluded();
-      expect([status, error]).toEqual(['FAILED', 'RolledBack']);
-      expect(cause).toMatch(/SecurityGroupsReady=False .*, for 10 minutes/);
-      await it.becomes(kept, { protected: false, cordoned: false, drifted: false, options: 'optional/2' });
-      expect(it.fate('kept')?.ended).toBeUndefined();
-      expect((await it.nodeClass()).spec.metadataOptions).toEqual(before);
-      expect(await it.report()).toMatchObject({ outcome: 'RolledBack', stragglers: [] });
-      // Decided: nothing is tried again until a parameter is written.
-      await it.product.reconcile();
-      expect(it.executions()).toHaveLength(1);
-    });
-
     it('waits for stragglers where it is told to, and fails at the drain time-out', async ({
       expect,
       rackOf,

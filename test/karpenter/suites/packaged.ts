@@ -7,7 +7,17 @@ import { startPackaged } from '../packaged/product.ts';
 import { freePort } from '../processes.ts';
 import type { World } from '../world.ts';
 
-export const racksOfPackaged = ['packaged', 'unreachable', 'mistaken', 'unknown-role'];
+export const racksOfPackaged = [
+  'packaged',
+  'taken-back',
+  'stopped-bundles',
+  'unreachable',
+  'mistaken',
+  'unknown-role',
+];
+
+/** Longer than a class stands not Ready before its values are taken back. */
+const STANDS_MS = 11 * MINUTES;
 
 export function packaged(world: () => World): void {
   describe.concurrent('the product as it is packaged', PATIENT, () => {
@@ -55,6 +65,61 @@ export function packaged(world: () => World): void {
         why: null,
       });
       await it.gone(kept);
+    });
+
+    it('is taken back where Karpenter does not launch from the class for 10 minutes', async ({
+      expect,
+      rackOf,
+    }) => {
+      await using product = await startPackaged(unpacked, { name: 'taken-back' });
+      const it = await rackOf(world(), 'taken-back', { product });
+      const [kept] = await it.busy('kept');
+      if (kept === undefined) throw new Error('one was busy');
+      const before = (await it.nodeClass()).spec.metadataOptions;
+      await it.breakClass();
+      await it.set(ASK);
+      await it.patched('required/1');
+      product.putForward(STANDS_MS);
+      await it.patched('optional/2');
+      expect(await it.machine(kept.claim)).toMatchObject({ protected: true, cordoned: false });
+      await it.mendClass();
+      const { status, error, cause } = await it.concluded();
+      expect([status, error]).toEqual(['FAILED', 'RolledBack']);
+      expect(cause).toMatch(/SecurityGroupsReady=False .*, for 10 minutes/);
+      await it.becomes(kept, { protected: false, cordoned: false, drifted: false, options: 'optional/2' });
+      expect(it.fate('kept')?.ended).toBeUndefined();
+      expect((await it.nodeClass()).spec.metadataOptions).toEqual(before);
+      expect(await it.report()).toMatchObject({ outcome: 'RolledBack', stragglers: [] });
+      // Decided: nothing is tried again until a parameter is written.
+      await product.reconcile();
+      expect(it.executions()).toHaveLength(1);
+    });
+
+    it('cleans up after an execution that was stopped, and keeps the hold until the Build has ended', async ({
+      expect,
+      rackOf,
+    }) => {
+      await using product = await startPackaged(unpacked, { name: 'stopped-bundles' });
+      const it = await rackOf(world(), 'stopped-bundles', { product });
+      const [kept] = await it.busy('kept');
+      if (kept === undefined) throw new Error('one was busy');
+      await it.set(ASK);
+      await it.becomes(kept, { cordoned: true, protected: true });
+      const [{ name } = { name: '' }] = it.executions();
+      product.stop(name);
+      const { records } = product.ports;
+      await world().until(
+        'rollout-ended has put the end on record',
+        async () => (await records.read('stopped-bundles')).last !== undefined,
+      );
+      expect((await records.read('stopped-bundles')).last).toMatchObject({
+        outcome: 'Aborted',
+        execution: name,
+      });
+      expect(await it.machine(kept.claim)).toMatchObject({ cordoned: true, protected: true });
+      await it.endBuild('kept', 0);
+      await it.reconciled('its machine is gone', async () => !(await it.machine(kept.claim)));
+      expect(it.fate('kept')?.ended?.how).toBe('succeeded');
     });
 
     it('says in one sentence that a cluster cannot be reached, or is not the one that EKS means', async ({
