@@ -8,6 +8,9 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const run = (command: string, args: string[]): boolean =>
   spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
 
+const succeeds = (command: string, args: string[]): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+
 function give(problem: string): never {
   console.error(problem);
   process.exit(1);
@@ -25,8 +28,10 @@ function install(lane: string, what: string, venv: string, requirements: string)
   const wanted = readFileSync(requirements, 'utf8');
   /** What was installed last. */
   const installed = `${venv}/imds-rollout-requirements.txt`;
-  if (!existsSync(installed) || readFileSync(installed, 'utf8') !== wanted) {
-    if (!run('python3', ['-m', 'venv', venv])) {
+  const isThere = existsSync(installed) && readFileSync(installed, 'utf8') === wanted;
+  // Its commands name the place that it was made at: of one that was moved, none can be started.
+  if (!isThere || !succeeds(`${venv}/bin/pip`, ['--version'])) {
+    if (!run('python3', ['-m', 'venv', '--clear', venv])) {
       give(
         `npm run ${lane} needs Python 3.10 or later with venv: install python3 and python3-venv, and run it again`,
       );
