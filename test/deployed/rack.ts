@@ -12,6 +12,7 @@ import { buildsOf, type Builds } from '../karpenter/builds.ts';
 import { watch } from '../karpenter/history.ts';
 import { CLUSTER, PATIENCE_S } from '../karpenter/world.ts';
 import { nodeClassOf, nodePoolOf } from '../karpenter/objects.ts';
+import { verbsOf } from '../karpenter/verbs.ts';
 import { writeClass } from '../karpenter/writers.ts';
 import { waitsOf, type Waits } from '../karpenter/waits.ts';
 import type { Ground } from './ground.ts';
@@ -51,13 +52,7 @@ export async function createDeployedRack(
     { manager: 'owner', how: 'update' },
     nodeClassOf(name, world.account.imageId, before),
   );
-  await world.api({
-    verb: 'create',
-    resource: 'nodepools',
-    method: 'POST',
-    path: '/apis/karpenter.sh/v1/nodepools',
-    body: nodePoolOf(name),
-  });
+  await verbsOf(world.api).create('/apis/karpenter.sh/v1/nodepools', nodePoolOf(name));
   const builds = buildsOf(world, name);
   await imdsRollout(world, 'rack', 'add', name, '--cluster', CLUSTER, '--pool', name);
 

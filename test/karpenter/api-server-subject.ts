@@ -6,6 +6,7 @@ import { createCluster } from '../../adapters/cluster/cluster.ts';
 import type { NodeClassMetadataOptions } from '../../rollout/kubernetes.ts';
 import type { ClusterSubject } from '../contract/cluster.ts';
 import { clientOf, type users } from './control-plane.ts';
+import { verbsOf } from './verbs.ts';
 
 const classes = '/apis/karpenter.k8s.aws/v1/ec2nodeclasses';
 const claims = '/apis/karpenter.sh/v1/nodeclaims';
@@ -18,8 +19,7 @@ const events = '/api/v1/namespaces/default/events';
 export async function apiServer(user: keyof typeof users = 'admin'): Promise<ClusterSubject> {
   const plane = inject('controlPlane');
   const admin = clientOf(plane, 'admin');
-  const post = (path: string, body: object): Promise<unknown> =>
-    admin({ verb: 'create', resource: path, method: 'POST', path, body });
+  const { create: post, ...verbs } = verbsOf(admin);
 
   const apply = async (
     name: string,
@@ -27,38 +27,22 @@ export async function apiServer(user: keyof typeof users = 'admin'): Promise<Clu
     manager: string,
     force = false,
   ): Promise<void> => {
-    await admin({
-      verb: 'apply',
-      resource: 'ec2nodeclasses',
-      name,
-      method: 'PATCH',
-      path: `${classes}/${name}`,
-      query: { fieldManager: manager, force: String(force) },
-      contentType: 'application/apply-patch+yaml',
-      body: {
-        apiVersion: 'karpenter.k8s.aws/v1',
-        kind: 'EC2NodeClass',
-        metadata: { name },
-        spec: {
-          role: 'karpenter-nodes',
-          amiSelectorTerms: [{ alias: 'al2023@latest' }],
-          subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
-          securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
-          metadataOptions,
-        },
+    const body = {
+      apiVersion: 'karpenter.k8s.aws/v1',
+      kind: 'EC2NodeClass',
+      metadata: { name },
+      spec: {
+        role: 'karpenter-nodes',
+        amiSelectorTerms: [{ alias: 'al2023@latest' }],
+        subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+        securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+        metadataOptions,
       },
-    });
+    };
+    await verbs.apply(`${classes}/${name}`, body, manager, force);
   };
   const phase = async (name: string, is: string): Promise<void> => {
-    await admin({
-      verb: 'patch',
-      resource: 'pods/status',
-      name,
-      method: 'PATCH',
-      path: `${pods}/${name}/status`,
-      contentType: 'application/merge-patch+json',
-      body: { status: { phase: is } },
-    });
+    await verbs.merge(`${pods}/${name}/status`, { status: { phase: is } });
   };
   const nodeClassRef = (name: string) => ({ group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name });
 
@@ -104,15 +88,7 @@ export async function apiServer(user: keyof typeof users = 'admin'): Promise<Clu
     apply,
     async [Symbol.asyncDispose]() {
       // The API server keeps Leases of its own, elsewhere.
-      for (const path of [pods, nodes, claims, pools, classes, leases, events]) {
-        await admin({
-          verb: 'delete',
-          resource: path,
-          method: 'DELETE',
-          path,
-          query: { gracePeriodSeconds: '0' },
-        });
-      }
+      for (const path of [pods, nodes, claims, pools, classes, leases, events]) await verbs.clear(path);
     },
   };
 }

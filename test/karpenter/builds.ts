@@ -2,6 +2,7 @@
 import { RUNS_FOR, type Fate } from './kubelet.ts';
 import type { Machine } from './machines.ts';
 import { podSpec } from './objects.ts';
+import { verbsOf } from './verbs.ts';
 import type { Parts } from './world.ts';
 
 export interface Builds {
@@ -23,41 +24,29 @@ interface BuildOptions {
   annotations?: Record<string, string>;
 }
 
-const MERGE_PATCH = 'application/merge-patch+json';
 const PODS = '/api/v1/namespaces/default/pods';
 
 /** `name` is that of the rack's pool and class. */
 export function buildsOf(world: Parts, name: string): Builds {
-  const { api, kubelet } = world;
+  const { kubelet } = world;
+  const { create, merge } = verbsOf(world.api);
   const full = (build: string): string => `${name}-${build}`;
   const machines = async (since = Date.now()): Promise<Machine[]> =>
     (await world.machines(since)).get(name) ?? [];
   return {
     machines,
     async startBuild(build, { runsFor, cpu, annotations = {} } = {}) {
-      await api({
-        verb: 'create',
-        resource: 'pods',
-        method: 'POST',
-        path: PODS,
-        body: {
-          metadata: {
-            name: full(build),
-            annotations: { ...annotations, ...(runsFor !== undefined && { [RUNS_FOR]: String(runsFor) }) },
-          },
-          spec: { ...podSpec(name, cpu), restartPolicy: 'Never' },
+      await create(PODS, {
+        metadata: {
+          name: full(build),
+          annotations: { ...annotations, ...(runsFor !== undefined && { [RUNS_FOR]: String(runsFor) }) },
         },
+        spec: { ...podSpec(name, cpu), restartPolicy: 'Never' },
       });
     },
     async endBuild(build, inSeconds) {
-      await api({
-        verb: 'patch',
-        resource: 'pods',
-        method: 'PATCH',
-        path: `${PODS}/${full(build)}`,
-        contentType: MERGE_PATCH,
-        body: { metadata: { annotations: { [RUNS_FOR]: String(inSeconds) } } },
-      });
+      const annotations = { [RUNS_FOR]: String(inSeconds) };
+      await merge(`${PODS}/${full(build)}`, { metadata: { annotations } });
     },
     fate: (build) => kubelet.fates.get(full(build)),
     async running(build) {

@@ -1,6 +1,7 @@
 /** Others who write the class, in the ways in which Terraform, Helm, Argo CD and Flux apply what they render. */
 import type { ApiClient } from '../../adapters/cluster/api-client.ts';
 import { ConflictError } from '../../rollout/errors.ts';
+import { verbsOf } from './verbs.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -81,7 +82,7 @@ const merged = (one: Fields, other: Fields): Fields =>
  * last, what is to be and what is there (k8s.io/apimachinery, jsonmergepatch.CreateThreeWayJSONMergePatch).
  */
 export function clientSide(api: ApiClient, name: string, manager: string): Owner {
-  const query = { fieldManager: manager };
+  const verbs = verbsOf(api);
   return {
     manager,
     async apply(options) {
@@ -90,14 +91,7 @@ export function clientSide(api: ApiClient, name: string, manager: string): Owner
       const modified = { ...plain, metadata };
       const current = await find(api, name);
       if (current === undefined) {
-        await api({
-          verb: 'create',
-          resource: 'ec2nodeclasses',
-          method: 'POST',
-          path: CLASSES,
-          query,
-          body: modified,
-        });
+        await verbs.create(CLASSES, modified, manager);
         return 'created';
       }
       const last = (current['metadata'] as { annotations?: Record<string, string> }).annotations?.[
@@ -108,22 +102,19 @@ export function clientSide(api: ApiClient, name: string, manager: string): Owner
         changesTo(current, modified),
       );
       if (Object.keys(body).length === 0) return 'unchanged';
-      const contentType = 'application/merge-patch+json';
-      return outcome(current, await patched(api, name, { query, contentType, body }));
+      return outcome(current, await verbs.merge(`${CLASSES}/${name}`, body, manager));
     },
   };
 }
 
 /** Server-side apply: `Terraform` of kubernetes_manifest, Flux, Helm 4 and Argo CD with ServerSideApply. */
 export function serverSide(api: ApiClient, name: string, manager: string, force: boolean): Owner {
-  const query = { fieldManager: manager, force: String(force) };
   return {
     manager,
     async apply(options) {
       const current = await find(api, name);
-      const contentType = 'application/apply-patch+yaml';
       try {
-        const after = await patched(api, name, { query, contentType, body: render(name, options) });
+        const after = await verbsOf(api).apply(`${CLASSES}/${name}`, render(name, options), manager, force);
         return current === undefined ? 'created' : outcome(current, after);
       } catch (error) {
         if (error instanceof ConflictError) return { refused: error.message };
@@ -141,19 +132,5 @@ async function find(api: ApiClient, name: string): Promise<Fields | undefined> {
   return found && { apiVersion: 'karpenter.k8s.aws/v1', kind: 'EC2NodeClass', ...found };
 }
 
-const patched = async (
-  api: ApiClient,
-  name: string,
-  request: { query: Record<string, string>; contentType: string; body: Fields },
-): Promise<Fields> =>
-  (await api({
-    verb: 'patch',
-    resource: 'ec2nodeclasses',
-    name,
-    method: 'PATCH',
-    path: `${CLASSES}/${name}`,
-    ...request,
-  })) as Fields;
-
-const outcome = (before: Fields, after: Fields): Applied =>
-  JSON.stringify(before['spec']) === JSON.stringify(after['spec']) ? 'unchanged' : 'changed';
+const outcome = (before: Fields, after: unknown): Applied =>
+  JSON.stringify(before['spec']) === JSON.stringify((after as Fields)['spec']) ? 'unchanged' : 'changed';

@@ -17,6 +17,7 @@ import { createGate } from '../../simulator/account/gate.ts';
 import { loadProduct } from '../../simulator/run/product.ts';
 import { clientOf } from './control-plane.ts';
 import { handClock } from './hand-clock.ts';
+import { verbsOf } from './verbs.ts';
 
 const POOL = 'build';
 const CLASS = 'build';
@@ -28,7 +29,6 @@ const POOLS = '/apis/karpenter.sh/v1/nodepools';
 const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const EVENTS = '/api/v1/namespaces/default/events';
-const MERGE_PATCH = 'application/merge-patch+json';
 
 export interface RackByHand extends AsyncDisposable {
   /** The administrator, as whom everybody else writes. */
@@ -54,16 +54,9 @@ export interface RackByHand extends AsyncDisposable {
 
 export async function rackByHand(parameters: Record<string, string> = {}): Promise<RackByHand> {
   const api = clientOf(inject('controlPlane'), 'admin');
+  const verbs = verbsOf(api);
   const clean = async (): Promise<void> => {
-    for (const path of [NODES, CLAIMS, POOLS, CLASSES, LEASES, EVENTS]) {
-      await api({
-        verb: 'delete',
-        resource: path,
-        method: 'DELETE',
-        path,
-        query: { gracePeriodSeconds: '0' },
-      });
-    }
+    for (const path of [NODES, CLAIMS, POOLS, CLASSES, LEASES, EVENTS]) await verbs.clear(path);
   };
   await clean();
   const clock = handClock(new Date());
@@ -110,18 +103,8 @@ export async function rackByHand(parameters: Record<string, string> = {}): Promi
     set(key, value);
   }
 
-  const post = (path: string, body: object): Promise<unknown> =>
-    api({ verb: 'create', resource: path, method: 'POST', path, body });
-  const patch = (path: string, body: object): Promise<unknown> =>
-    api({
-      verb: 'patch',
-      resource: path,
-      method: 'PATCH',
-      path,
-      query: { fieldManager: 'karpenter' },
-      contentType: MERGE_PATCH,
-      body,
-    });
+  const post = (path: string, body: object): Promise<unknown> => verbs.create(path, body);
+  const patch = (path: string, body: object): Promise<unknown> => verbs.merge(path, body, 'karpenter');
   const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: CLASS };
   await post(POOLS, {
     apiVersion: 'karpenter.sh/v1',
@@ -158,18 +141,8 @@ export async function rackByHand(parameters: Record<string, string> = {}): Promi
       const isProtected = node.metadata.annotations?.['karpenter.sh/do-not-disrupt'] === 'true';
       if (isProtected) continue;
       account.ec2.machines.terminate(claim.status?.providerID?.split('/').at(-1) ?? '', 'drift');
-      await api({
-        verb: 'delete',
-        resource: 'nodeclaims',
-        method: 'DELETE',
-        path: `${CLAIMS}/${claim.metadata.name}`,
-      });
-      await api({
-        verb: 'delete',
-        resource: 'nodes',
-        method: 'DELETE',
-        path: `${NODES}/${node.metadata.name}`,
-      });
+      await verbs.remove(`${CLAIMS}/${claim.metadata.name}`);
+      await verbs.remove(`${NODES}/${node.metadata.name}`);
     }
   };
 

@@ -18,6 +18,7 @@ import {
 } from './objects.ts';
 import type { RunningProduct } from './product.ts';
 import { CLUSTER, type World } from './world.ts';
+import { verbsOf } from './verbs.ts';
 import { writeClass, type Writer } from './writers.ts';
 
 export interface Rack extends Builds {
@@ -49,8 +50,6 @@ export interface Rack extends Builds {
   stopWatching(): void;
 }
 
-const MERGE_PATCH = 'application/merge-patch+json';
-
 export interface RackOptions {
   metadataOptions?: MetadataOptions;
   parameters?: Record<string, string>;
@@ -69,10 +68,7 @@ export async function createRack(world: World, name: string, options: RackOption
   const { PARAMETER_PREFIX, RECORD_PREFIX } = product.settings;
   const ssm = new SSMClient({});
   const full = (build: string): string => `${name}-${build}`;
-  const create = (path: string, body: object): Promise<unknown> =>
-    api({ verb: 'create', resource: path, method: 'POST', path, body });
-  const patch = (path: string, body: object): Promise<unknown> =>
-    api({ verb: 'patch', resource: path, method: 'PATCH', path, contentType: MERGE_PATCH, body });
+  const { create, merge, remove } = verbsOf(api);
   const put = async (Name: string, Value: string): Promise<void> => {
     await ssm.send(new PutParameterCommand({ Name, Value, Type: 'String', Overwrite: true }));
   };
@@ -106,7 +102,7 @@ export async function createRack(world: World, name: string, options: RackOption
       ),
     );
   const selectSecurityGroups = (value: string): Promise<unknown> =>
-    patch(`/apis/karpenter.k8s.aws/v1/ec2nodeclasses/${name}`, {
+    merge(`/apis/karpenter.k8s.aws/v1/ec2nodeclasses/${name}`, {
       spec: { securityGroupSelectorTerms: discoveredBy(value) },
     });
   await ready('True');
@@ -156,14 +152,13 @@ export async function createRack(world: World, name: string, options: RackOption
     },
     async aloneWith({ claim: kept }) {
       for (const { claim } of await builds.machines()) {
-        const path = `/apis/karpenter.sh/v1/nodeclaims/${claim}`;
-        if (claim !== kept) await api({ verb: 'delete', resource: 'nodeclaims', method: 'DELETE', path });
+        if (claim !== kept) await remove(`/apis/karpenter.sh/v1/nodeclaims/${claim}`);
       }
       const alone = async (): Promise<boolean> => (await builds.machines()).length === 1;
       await world.until(`${kept} is alone in its pool`, alone);
     },
     async budget(nodes) {
-      await patch(`/apis/karpenter.sh/v1/nodepools/${name}`, { spec: { disruption: disruptionOf(nodes) } });
+      await merge(`/apis/karpenter.sh/v1/nodepools/${name}`, { spec: { disruption: disruptionOf(nodes) } });
     },
     async breakClass() {
       await selectSecurityGroups('nothing');

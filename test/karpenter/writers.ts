@@ -2,6 +2,7 @@
 import type { ApiClient } from '../../adapters/cluster/api-client.ts';
 import type { EC2NodeClass } from '../../rollout/kubernetes.ts';
 import type { nodeClassOf } from './objects.ts';
+import { verbsOf } from './verbs.ts';
 
 export interface Writer {
   manager: string;
@@ -24,39 +25,12 @@ export async function writeClass(
   { manager, how, remembers = false }: Writer,
   manifest: NodeClassManifest,
 ): Promise<void> {
-  const { name } = manifest.metadata;
-  const query = { fieldManager: manager };
-  const path = `${CLASSES}/${name}`;
-  if (how === 'apply') {
-    const contentType = 'application/apply-patch+yaml';
-    await api({
-      verb: 'apply',
-      resource: 'ec2nodeclasses',
-      name,
-      method: 'PATCH',
-      path,
-      query,
-      contentType,
-      body: manifest,
-    });
-    return;
-  }
+  const path = `${CLASSES}/${manifest.metadata.name}`;
+  const { create, merge, apply } = verbsOf(api);
   const body = remembers ? remembering(manifest) : manifest;
-  if (await exists(api, path)) {
-    const contentType = 'application/merge-patch+json';
-    await api({
-      verb: 'patch',
-      resource: 'ec2nodeclasses',
-      name,
-      method: 'PATCH',
-      path,
-      query,
-      contentType,
-      body,
-    });
-    return;
-  }
-  await api({ verb: 'create', resource: 'ec2nodeclasses', name, method: 'POST', path: CLASSES, query, body });
+  if (how === 'apply') await apply(path, body, manager);
+  else if (await exists(api, path)) await merge(path, body, manager);
+  else await create(CLASSES, body, manager);
 }
 
 const remembering = (manifest: NodeClassManifest) => ({

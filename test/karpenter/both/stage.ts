@@ -4,6 +4,7 @@ import { DO_NOT_DISRUPT } from '../../../rollout/naming.ts';
 import type { Scenario, ScenarioParameter } from '../../../simulator/scenario/scenario.ts';
 import { DISCOVERY } from '../account.ts';
 import { discoveredBy } from '../objects.ts';
+import { verbsOf } from '../verbs.ts';
 import { CLUSTER } from '../world.ts';
 import type { Theatre } from './theatre.ts';
 import { followMachines, type Machine, type Machines } from './machines.ts';
@@ -20,7 +21,6 @@ import type { Sight } from './sight.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const CLASSES = '/apis/karpenter.k8s.aws/v1/ec2nodeclasses';
-const MERGE_PATCH = 'application/merge-patch+json';
 
 export interface Stage {
   rack: string;
@@ -151,22 +151,13 @@ function present<T>(value: T | undefined, name: string): T {
 
 function handsOn({ api, ec2, product }: Theatre, rack: string) {
   const parameterName = (key: string): string => `${product.settings.PARAMETER_PREFIX}${rack}/${key}`;
-  const patch = (path: string, body: object, fieldManager = 'kubectl-edit'): Promise<unknown> =>
-    api({
-      verb: 'patch',
-      resource: path,
-      method: 'PATCH',
-      path,
-      contentType: MERGE_PATCH,
-      query: { fieldManager },
-      body,
-    });
+  const { create, merge, remove } = verbsOf(api);
+  const patch = (path: string, body: object, manager = 'kubectl-edit'): Promise<unknown> =>
+    merge(path, body, manager);
   return {
     patch,
-    create: (path: string, body: object): Promise<unknown> =>
-      api({ verb: 'create', resource: path, method: 'POST', path, body }),
-    remove: (path: string): Promise<unknown> =>
-      api({ verb: 'delete', resource: path, method: 'DELETE', path }),
+    create,
+    remove,
     /** The Build ends in so many milliseconds. */
     annotatePod: (pod: string, annotations: Record<string, string>): Promise<unknown> =>
       patch(`${PODS}/${podName(rack, pod)}`, { metadata: { annotations } }),
@@ -176,13 +167,7 @@ function handsOn({ api, ec2, product }: Theatre, rack: string) {
       node?: string,
     ) => {
       const { metadata, spec } = buildObject(rack, build, node);
-      return api({
-        verb: 'create',
-        resource: PODS,
-        method: 'POST',
-        path: PODS,
-        body: { metadata: { ...metadata, annotations }, spec },
-      });
+      return create(PODS, { metadata: { ...metadata, annotations }, spec });
     },
     editClass: (options: object, manager: string): Promise<unknown> =>
       patch(`${CLASSES}/${rack}`, { spec: { metadataOptions: options } }, manager),
