@@ -5,17 +5,16 @@ import { ASK, keep, MINUTES, SOON, succeeded } from '../karpenter/on-karpenter.t
 import { documentedStates, historyTable, order, visitsOf } from './history.ts';
 import { hashes, linesOf, rackOf } from './on-ministack.ts';
 import { imdsRollout } from './rack.ts';
-import { deploy, nextRelease } from './stack.ts';
+import { demandsTls, inventory } from './inventory.ts';
+import { deploy, nextRelease, presentRelease, remove } from './stack.ts';
 import { startDeployedWorld, type DeployedWorld } from './world.ts';
 
 let world: DeployedWorld;
 
+const racks = { tightened: SOON, stopped: {}, upgraded: {} };
+
 beforeAll(async () => {
-  world = await startDeployedWorld({
-    tightened: SOON,
-    stopped: {},
-    upgraded: {},
-  });
+  world = await startDeployedWorld(racks);
 }, 10 * MINUTES);
 
 afterAll(async () => {
@@ -114,3 +113,31 @@ it('left no event that no function could take', { timeout: MINUTES }, async ({ e
   const answer = await world.ministack.aws('sqs', 'receive-message', '--queue-url', queue);
   expect(answer).toBeUndefined();
 });
+
+it(
+  'leaves the bucket of reports and the parameters when it is removed',
+  { timeout: 5 * MINUTES },
+  async ({ expect }) => {
+    const { ministack } = world;
+    const before = await inventory(ministack);
+    for (const [kind, names] of Object.entries(before)) expect(names, kind).not.toEqual([]);
+    for (const rack of Object.keys(racks)) await imdsRollout(world, 'rack', 'remove', rack, '--keep');
+    await remove(ministack, presentRelease());
+    const { buckets, parameters, ...left } = await inventory(ministack);
+    expect(Object.entries(left).filter(([, names]) => names.length > 0)).toEqual([]);
+    const [reports = '', ...others] = buckets;
+    expect([reports, ...others]).toEqual([expect.stringContaining('reportbucket')]);
+    expect(await demandsTls(ministack, reports)).toBe(true);
+    const objects = await ministack.aws(
+      's3api',
+      'list-objects-v2',
+      '--bucket',
+      reports,
+      '--query',
+      'Contents[].Key',
+    );
+    expect(objects).toContainEqual(expect.stringMatching(/^tightened\/.*\.json$/));
+    expect(parameters.filter((name) => !name.startsWith('/racks/'))).toEqual([]);
+    expect(parameters).toContain('/racks/tightened/karpenter_build_imds_tokens');
+  },
+);

@@ -6,8 +6,7 @@ import { REGION } from '../karpenter/world.ts';
 import { run } from '../karpenter/processes.ts';
 import type { Ministack } from './ministack.ts';
 
-/** This checkout. */
-export const PRESENT = fileURLToPath(new URL('../..', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** All that a deployment is made from. */
 const SOURCES = [
@@ -31,17 +30,37 @@ export const deploy = ({ environment }: Ministack, release: string): Promise<str
     env: environment,
   });
 
+/** By the command of the documentation too. */
+export const remove = ({ environment }: Ministack, release: string): Promise<string> =>
+  run({
+    name: 'npm run remove',
+    command: 'npm',
+    args: ['run', 'remove', '--', '--region', REGION],
+    cwd: release,
+    env: environment,
+  });
+
+/** This checkout's, in a folder of its own: osls works in it, and others may package beside. */
+export function presentRelease(): string {
+  return releaseIn('present');
+}
+
 /** A release after the present one, whose functions all say `marker` in their logs when they are started. */
 export function nextRelease(marker: string): string {
-  const folder = join(PRESENT, 'out/deployed/next');
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const source of SOURCES) cpSync(join(PRESENT, source), join(folder, source), { recursive: true });
-  symlinkSync(join(PRESENT, 'node_modules'), join(folder, 'node_modules'));
+  const folder = releaseIn('next');
   const bundles = join(folder, 'infra/bundles.yml');
   const before = readFileSync(bundles, 'utf8');
   const banner = 'banner:\n  js: ';
   if (!before.includes(banner)) throw new Error(`${bundles} has no banner any more to put the marker into`);
   writeFileSync(bundles, before.replace(banner, `${banner}console.info("${marker}"); `));
+  return folder;
+}
+
+function releaseIn(name: string): string {
+  const folder = join(CHECKOUT, 'out/deployed', name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const source of SOURCES) cpSync(join(CHECKOUT, source), join(folder, source), { recursive: true });
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }

@@ -1,7 +1,7 @@
 /** The stack deployed on ministack, with the real Karpenter and a real API server as its cluster, for a run. */
 import { startGround, type Ground } from './ground.ts';
 import { createDeployedRack, type DeployedRack } from './rack.ts';
-import { deploy, PRESENT } from './stack.ts';
+import { deploy, presentRelease } from './stack.ts';
 
 export interface DeployedWorld extends Ground {
   rack(name: string): DeployedRack;
@@ -13,7 +13,7 @@ export async function startDeployedWorld(
 ): Promise<DeployedWorld> {
   await using stack = new AsyncDisposableStack();
   const ground = stack.use(await startGround());
-  await deploy(ground.ministack, PRESENT);
+  await deploy(ground.ministack, presentRelease());
   const registered = new Map<string, DeployedRack>();
   for (const [name, parameters] of Object.entries(racks)) {
     registered.set(name, await createDeployedRack(ground, name, parameters));
