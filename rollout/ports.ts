@@ -4,7 +4,7 @@
  */
 import type { Approval } from './approval.ts';
 import type { AccountMetadataDefaults, Instance, MetadataOptionsRequest } from './ec2.ts';
-import type { Kind, MergePatch, ObjectsByKind, WrittenKind } from './kubernetes.ts';
+import type { Kind, MergePatch, ObjectsByKind, Pod, WrittenKind } from './kubernetes.ts';
 import type { RolloutRecord } from './record.ts';
 
 export interface Clock {
@@ -116,6 +116,8 @@ export interface Cluster {
   get<K extends Kind>(kind: K, name: string): Promise<ObjectsByKind[K] | undefined>;
   /** All pages, all namespaces. Of pods only those not finished (phase neither Succeeded nor Failed). */
   list<K extends Kind>(kind: K): Promise<ObjectsByKind[K][]>;
+  /** Those that ended well (phase Succeeded) and are still there. */
+  finishedPods(): Promise<Pod[]>;
   /**
    * A JSON merge patch with fieldManager `imds-rollout` and strict field validation. Guarded where the patch carries
    * metadata.resourceVersion: ConflictError if the object has another one.

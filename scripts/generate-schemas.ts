@@ -5,6 +5,7 @@ import { format, resolveConfig } from 'prettier';
 import { z } from 'zod';
 
 import { approvedNoticeSchema, awaitedNoticeSchema, noticeSchema } from '../rollout/notice.ts';
+import { explanationSchema } from '../cli/plan/explanation.ts';
 import { reportSchema } from '../rollout/report.ts';
 import { resultSchema } from '../simulator/run/result.ts';
 import { scenarioSchema } from '../simulator/scenario/schema.ts';
@@ -20,6 +21,7 @@ interface Published {
 const published: Published[] = [
   { file: 'scenario', title: 'Scenario of imds-rollout simulate', schema: scenarioSchema, io: 'input' },
   { file: 'result', title: 'Result of imds-rollout simulate --json', schema: resultSchema, io: 'output' },
+  { file: 'plan', title: 'Plan of imds-rollout plan --json', schema: explanationSchema, io: 'output' },
   { file: 'report', title: 'Report of a rollout', schema: reportSchema, io: 'output' },
   { file: 'notice', title: 'Detail of the events of imds-rollout', schema: noticeSchema, io: 'output' },
   {

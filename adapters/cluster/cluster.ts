@@ -64,6 +64,7 @@ export function createCluster(api: ApiClient, clock: Clock): Cluster {
   return {
     get,
     list: (kind) => list(kind),
+    finishedPods: () => list('Pod', 'status.phase=Succeeded'),
     patch: async (kind, name, patch) => {
       const resource = resources[kind];
       const object = await api({

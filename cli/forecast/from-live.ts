@@ -94,8 +94,9 @@ function parametersOf({ stored }: Live, notes: Notes): NonNullable<Written['para
 }
 
 /** A rollout begins at once where one would, and whoever has to approve does so. */
-function beginning({ proposal }: Live): WrittenEntry[] {
-  if (!goesOn(proposal)) return [];
+function beginning(live: Live): WrittenEntry[] {
+  if (!goesOn(live)) return [];
+  const { proposal } = live;
   const question = proposal.kind === 'roll' ? proposal.question : undefined;
   return [
     { at: '1s', command: 'retry' as const },
@@ -104,9 +105,17 @@ function beginning({ proposal }: Live): WrittenEntry[] {
 }
 
 /** Whether a rollout would run, or does already: its state is in the cluster and the record, and another one takes over. */
-const goesOn = (proposal: Live['proposal']): boolean =>
-  proposal.kind === 'roll' ||
-  (proposal.outcome === 'NothingToDo' && proposal.purpose !== undefined && proposal.fleet === undefined);
+export const goesOn = ({ proposal }: Pick<Live, 'proposal'>): boolean =>
+  proposal.kind === 'roll' || isAlreadyRun(proposal);
+
+/** Whether a rollout is under way already, so that what comes is counted from now. */
+export const isUnderWay = ({ running }: Pick<Live, 'running'>): boolean => (running ?? []).length > 0;
+
+const isAlreadyRun = (proposal: Live['proposal']): boolean =>
+  proposal.kind === 'end' &&
+  proposal.outcome === 'NothingToDo' &&
+  proposal.purpose !== undefined &&
+  proposal.fleet === undefined;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);

@@ -58,6 +58,9 @@ function waiting(live: Live, read: PodReader, notes: Notes): WrittenEntry[] {
   return builds.map((pod) => ({ at: '0s', build: read.waiting(pod) }));
 }
 
+/** Of a node that does not say how large it is. */
+const SMALLEST_CPU = 1;
+
 interface One {
   live: Live;
   claim: NodeClaim;
@@ -74,6 +77,7 @@ function nodeOf({ live, claim, node, pods, pool, read, notes }: One): WrittenNod
   if (staying.length < pods.length) notes.add(`pods of ${name} that are being deleted: they are left out`);
   const cpu =
     Math.round(cpuOf(node.status?.allocatable?.['cpu'] ?? claim.status?.capacity?.['cpu']) * 1_000) / 1_000;
+  if (cpu === 0) notes.add(`${name} does not say how many cpus it has: it has room for what runs on it`);
   const hold = holdOn(node);
   if (annotations?.[DO_NOT_DISRUPT] !== undefined && !isProtected(node))
     notes.add(
@@ -85,7 +89,7 @@ function nodeOf({ live, claim, node, pods, pool, read, notes }: One): WrittenNod
   return {
     name,
     pool,
-    cpu: Math.max(cpu, Math.ceil(asked * 1_000) / 1_000),
+    cpu: Math.max(cpu, Math.ceil(asked * 1_000) / 1_000, SMALLEST_CPU),
     ...optionsOf(live, claim, notes),
     ...(builds.length > 0 && { builds }),
     ...(others.length > 0 && { pods: others }),

@@ -1,5 +1,5 @@
 /** Reads the rack and its cluster as they are at one look, for a scenario that goes on from there. Reads only. */
-import { selectorOf } from '../../rollout/builds.ts';
+import { fitsPool, selectorOf, wouldBeBuild } from '../../rollout/builds.ts';
 import { decide } from '../../rollout/desired.ts';
 import type { AccountMetadataDefaults, Instance } from '../../rollout/ec2.ts';
 import { instanceIdOf } from '../../rollout/fleet.ts';
@@ -37,6 +37,8 @@ export interface Live {
   claims: NodeClaim[];
   nodes: Node[];
   pods: Pod[];
+  /** How long Builds of the pool ran that have ended and are still there, in milliseconds; null where nobody may look. */
+  finished: number[] | null;
   /** null where they may not be listed. */
   budgets: PodDisruptionBudget[] | null;
   instances: ReadonlyMap<string, Instance>;
@@ -86,6 +88,11 @@ export async function readLive(
       ports.workflow.running(),
     );
     const decision = decide(stored, true);
+    const isSelected = selectorOf(decision.kind === 'asks' ? decision.policy : {});
+    const { cluster, pool } = read.ground;
+    const ended = await look.attempt('how long finished Builds ran', 'list pods in the cluster', () =>
+      cluster.finishedPods(),
+    );
     return {
       rack,
       at: ports.clock.now(),
@@ -93,8 +100,9 @@ export async function readLive(
       others: others.filter(({ cluster }) => cluster === registration.cluster),
       stored,
       record,
-      isSelected: selectorOf(decision.kind === 'asks' ? decision.policy : {}),
-      pool: read.ground.pool,
+      isSelected,
+      pool,
+      finished: ended?.flatMap((pod) => lengthOf(pod, pool, isSelected)) ?? null,
       nodeClass: read.ground.nodeClass,
       ...around,
       proposal,
@@ -104,6 +112,18 @@ export async function readLive(
     if (error instanceof Missing) return { missing: missingText(look, error.part) };
     throw error;
   }
+}
+
+/** Of a pod that was a Build and says when it began and ended. */
+function lengthOf(pod: Pod, pool: NodePool, isSelected: Selector): number[] {
+  const { status, ...running } = pod;
+  const began = Date.parse(status?.startTime ?? '');
+  const ended = Math.max(
+    ...(status?.containerStatuses ?? []).map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? '')),
+  );
+  const length = ended - began;
+  const was = wouldBeBuild(running, isSelected, new Date(ended)) && fitsPool(pod, pool);
+  return was && Number.isFinite(length) && length > 0 ? [length] : [];
 }
 
 const CLUSTER_READS =

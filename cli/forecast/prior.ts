@@ -3,6 +3,7 @@
  * Lengths are log-logistic: a Build that has run for long is likely to go on for long, and what is left of one of any
  * age is drawn in closed form.
  */
+import { count } from '../view/words.ts';
 import { formatDuration } from '../../simulator/scenario/duration.ts';
 
 /** Log-logistic: half of all are shorter than `median`; the larger `shape`, the closer to it. */
@@ -11,7 +12,7 @@ export interface LengthPrior {
   shape: number;
 }
 
-interface Range {
+export interface Range {
   lowMs: number;
   highMs: number;
 }
@@ -86,7 +87,7 @@ export function priorText(prior: Prior): string[] {
     `a Build runs for ${half ?? ''} (P50) to ${nine ?? ''} (P90), log-logistic; one that runs already, for longer than it has`,
     seenBuilds === 0
       ? 'no finished Build is seen in the cluster: these are assumed lengths'
-      : `corrected by ${String(seenBuilds)} finished Builds of the cluster`,
+      : `corrected by ${count(seenBuilds, 'finished Build')} of the cluster`,
     `a launch takes ${range(prior.launch)}, to register ${range(prior.register)}, to initialise ${range(prior.initialize)}`,
     `the class is Ready after ${range(prior.classReady)}, a live modification is applied after ${range(prior.applyDelay)}`,
     'no Build comes but those that wait for a node already; no launch fails, no neighbour does, nobody interferes',

@@ -19,6 +19,10 @@ export interface Asked {
   reads: PlanReads;
 }
 
+/** The rack alone: what a rollout has to do with. */
+export const readRackFor = (look: Look, rack: string): Promise<ReadRack | NotRead> =>
+  readRackThrough(look, rack, { whole: false });
+
 /** The rack with all that Karpenter runs in its cluster. */
 export const readRack = ({ rack, ports, reads }: Asked): Promise<ReadRack | NotRead> =>
   readRackThrough(lookOnce(ports, reads), rack, { whole: true });
@@ -30,7 +34,7 @@ async function readRackThrough(
 ): Promise<ReadRack | NotRead> {
   const live = await readLive(look, rack, scope);
   if ('missing' in live) return live;
-  const prior = priorOf([]);
+  const prior = priorOf(live.finished ?? []);
   const read = scenarioFrom(live, (age) => lengthExceededBy(prior.buildLength, age, 0.5));
   return { ...read, live, prior, text: scenarioText(live, read, priorText(prior)) };
 }

@@ -8,6 +8,9 @@ import { outlooks } from '../../rollout/outlook.ts';
 import { describePlan, propose, type Proposal } from '../../rollout/plan.ts';
 import type { PlanReads, SharedPorts } from '../../rollout/ports.ts';
 import { needsApproval } from '../../rollout/purpose.ts';
+import type { Runs } from '../forecast/runs.ts';
+import { goesOn } from '../forecast/from-live.ts';
+import { readRackFor } from '../forecast/read.ts';
 import { askedOptions, wayBack } from './asked.ts';
 import type { Explanation } from './explanation.ts';
 import { imdsUse } from './evidence.ts';
@@ -23,10 +26,18 @@ export interface ExplainInput {
   reads: PlanReads;
   /** How far back CloudWatch is asked. */
   days: number;
+  /** How often a forecast plays what may come; without, there is none. */
+  forecast?: Runs;
 }
 
 /** Reads only. Throws what is neither a missing permission nor a neighbour out of reach. */
-export async function explainPlan({ rack, ports, reads, days }: ExplainInput): Promise<Explanation> {
+export async function explainPlan({
+  rack,
+  ports,
+  reads,
+  days,
+  forecast,
+}: ExplainInput): Promise<Explanation> {
   const look = lookOnce(ports, reads);
   const proposal = await look.attempt('what a rollout would do', 'everything that a rollout reads', () =>
     propose(look.ports, rack),
@@ -40,10 +51,32 @@ export async function explainPlan({ rack, ports, reads, days }: ExplainInput): P
     unknowns: look.unknowns,
   };
   const seen = await see(look, rack);
-  if (seen === undefined) return base;
+  if (seen === undefined) return withForecast(base, look, forecast);
   const details = await explainSeen(look, seen, days);
   const explained: Explanation = { ...base, ...details, ...asksSomebody(proposal, rack, details) };
-  return { ...explained, risks: risksOf(explained) };
+  return withForecast({ ...explained, risks: risksOf(explained) }, look, forecast);
+}
+
+/** Everything is read before anything is played. */
+async function withForecast(
+  explained: Explanation,
+  look: Look,
+  runs: Runs | undefined,
+): Promise<Explanation> {
+  if (runs === undefined) return explained;
+  const read = await readRackFor(look, explained.rack);
+  if ('missing' in read) return { ...explained, forecast: read };
+  if (!goesOn(read.live)) {
+    const { outcome, reason } = explained;
+    return {
+      ...explained,
+      forecast: { missing: `no rollout would run (${outcome ?? ''}: ${reason ?? ''})` },
+    };
+  }
+  // It brings the simulator and all functions, which nobody else who plans needs.
+  const { forecastOf } = await import('../forecast/forecast.ts');
+  const { playInThreads } = await import('../forecast/threads.ts');
+  return { ...explained, forecast: await forecastOf(read, runs, playInThreads) };
 }
 
 /** What a rollout would ask a person, as it would ask it: what was approved before needs nobody again. */

@@ -7,7 +7,7 @@ import type { Kind, ObjectsByKind } from '../../rollout/kubernetes.ts';
 import type { Cluster, PlanReads, SharedPorts } from '../../rollout/ports.ts';
 import type { PlanPorts } from '../../rollout/plan.ts';
 
-export interface Unknown {
+interface Unknown {
   /** What of the plan is not known. */
   part: string;
   /** What it takes to read it. */
@@ -96,6 +96,7 @@ function memory(): Remember {
 const readingOnce = (cluster: Cluster, name: string, remember: Remember): Cluster => ({
   get: (kind, object) => remember(`${name} ${kind} ${object}`, () => cluster.get(kind, object)),
   list: (kind) => remember(`${name} ${kind}`, () => cluster.list(kind)),
+  finishedPods: () => remember(`${name} finished pods`, () => cluster.finishedPods()),
   patch: refuse,
   emit: refuse,
 });

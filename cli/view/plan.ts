@@ -6,6 +6,7 @@ import type { LiveModification, NodeOutlook } from '../../rollout/outlook.ts';
 import { formatDuration } from '../../simulator/scenario/duration.ts';
 import type { Explanation, ImdsUse } from '../plan/explanation.ts';
 import type { Block, Document } from './document.ts';
+import { forecastBlocks } from './plan-forecast.ts';
 import { reachBlocks, workloadBlocks } from './plan-reach.ts';
 import { count, optionsText } from './words.ts';
 
@@ -13,7 +14,10 @@ import { count, optionsText } from './words.ts';
 export function planDocument(explained: Explanation): Document {
   const { rack, reason, outcome } = explained;
   if (outcome === 'NothingToDo' || outcome === 'Withdrawn') {
-    return { title: `${rack}: nothing to do, ${reason ?? ''}.`, blocks: unknownBlocks(explained) };
+    return {
+      title: `${rack}: nothing to do, ${reason ?? ''}.`,
+      blocks: [...forecastBlocks(explained), ...unknownBlocks(explained)],
+    };
   }
   const title = outcome === null ? `${rack}: ${reason ?? 'something differs'}` : `${rack}: ${outcome}`;
   return {
@@ -28,6 +32,7 @@ export function planDocument(explained: Explanation): Document {
       ...workloadBlocks(explained),
       ...evidenceBlocks(explained),
       ...nodeBlocks(explained),
+      ...forecastBlocks(explained),
       ...roomBlocks(explained),
       ...riskBlocks(explained),
       ...backBlocks(explained),

@@ -128,6 +128,10 @@ export function createApiServer(world: World, gate: Gate, events: Events, aheadM
         for (const object of store.all(kind)) if (!isFinishedPod(object)) found.push(answer(object));
         return found;
       }),
+    finishedPods: () =>
+      gate.call({ api: 'kubernetes:list Pod', target: 'Succeeded' }, () =>
+        [...store.all('Pod')].filter(({ status }) => status?.phase === 'Succeeded').map((pod) => answer(pod)),
+      ),
     patch: (kind, name, patch) =>
       gate.call({ api: `kubernetes:patch ${kind}`, write: true, target: name, body: copy(patch) }, () =>
         answer(patchObject(kind, name, patch, 'imds-rollout')),

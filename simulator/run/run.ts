@@ -19,6 +19,8 @@ export interface RunOptions {
   seed?: number;
   /** Ends the run after so many virtual milliseconds, where the scenario would go on. */
   until?: number;
+  /** Ends the run at the first instant at which it says so, where the scenario would go on. */
+  endWhen?: (world: World) => boolean;
   /** Called once for each virtual instant at which something happened, after all of it. */
   onStep?: (world: World) => void;
   commands?: CommandHook;
@@ -77,7 +79,7 @@ async function play(
   clock.onInstant(() => {
     violations.push(...invariants.check());
     options.onStep?.(world);
-    if (ended(world, timeline)) run.over = true;
+    if (options.endWhen?.(world) === true || ended(world, timeline)) run.over = true;
   });
 
   await settle();

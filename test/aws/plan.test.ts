@@ -110,10 +110,21 @@ it('is written by nobody: every call on record is a read', { timeout: 180_000 },
     metrics: createMetadataMetrics(recorded(new CloudWatchClient(connection()))),
     podIdentities: { list: async () => [] },
   };
-  const explained = await explainPlan({ rack: 'demo', ports, reads, days: 14 });
+  const explained = await explainPlan({
+    rack: 'demo',
+    ports,
+    reads,
+    days: 14,
+    forecast: { runs: 2, seed: 1 },
+  });
   expect(explained.outcome).toBeNull();
   // moto knows no GetInstanceMetadataDefaults (moto-differs.test.ts): that part is unknown, and the rest is said.
-  expect(explained.unknowns.map(({ needs }) => needs)).toEqual(['ec2:GetInstanceMetadataDefaults']);
+  expect(explained.unknowns.map(({ needs }) => needs)).toEqual([
+    'ec2:GetInstanceMetadataDefaults',
+    // There is no such state machine here.
+    'states:ListExecutions',
+  ]);
+  expect(explained.forecast).toMatchObject({ runs: 2, outcomes: { Succeeded: 1 } });
   expect(explained.workloads?.map(({ name, change }) => [name, change])).toEqual([
     ['castai-agent/castai-spot-handler', 'loses'],
   ]);

@@ -65,8 +65,9 @@ it('reads who runs what, and every call on record is a read', async () => {
     rack: 'demo',
     ...portsOf(createCluster(recorded, systemClock)),
     days: 14,
+    forecast: { runs: 2, seed: 1 },
   });
-  expect(explained).toMatchObject({ outcome: null, unknowns: [] });
+  expect(explained).toMatchObject({ outcome: null, unknowns: [], forecast: { outcomes: { Succeeded: 1 } } });
   expect(explained.plan?.owners).toEqual({ terraform: ['httpTokens', 'httpPutResponseHopLimit'] });
   expect(explained.workloads).toMatchObject([
     {

@@ -13,7 +13,7 @@ describe('the published JSON Schemas', () => {
     expect(run.status).toBe(0);
   });
 
-  it.each(['scenario', 'result', 'report', 'notice', 'notice-awaited', 'notice-approved'])(
+  it.each(['scenario', 'result', 'plan', 'report', 'notice', 'notice-awaited', 'notice-approved'])(
     '%s is of draft 2020-12',
     (file) => {
       expect(read(file)).toMatchObject({
