@@ -12,10 +12,11 @@ export interface Ground {
 
 /**
  * `gone`: pool or class vanished, or is of a kind without metadataOptions. `refusal`: both are there, and the class
- * must not be written; holds are kept all the same.
+ * must not be written; holds are kept all the same. `leaves`: it must not since it is being deleted.
  */
 export type GroundRead =
-  { kind: 'found'; ground: Ground; refusal?: string } | { kind: 'gone'; why: string; cluster: Cluster };
+  | { kind: 'found'; ground: Ground; refusal?: string; leaves?: boolean }
+  | { kind: 'gone'; why: string; cluster: Cluster };
 
 const refersTo = (pool: NodePool, nodeClass: string): boolean =>
   pool.spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' &&
@@ -53,7 +54,9 @@ export async function readGround(
   const nodeClass = await cluster.get('EC2NodeClass', name);
   if (nodeClass === undefined)
     return { kind: 'gone', why: refuse('noClass', { nodeClass: name, ...where }), cluster };
+  const leaving = classLeaves(nodeClass);
   const refusal =
+    leaving ??
     classOfAnotherRack(pools, registration, others, name) ??
     sharedClass(pools, pool, name) ??
     noHeadroom(pool);
@@ -61,8 +64,15 @@ export async function readGround(
     kind: 'found',
     ground: { registration, cluster, pool, nodeClass },
     ...(refusal !== undefined && { refusal }),
+    ...(leaving !== undefined && { leaves: true }),
   };
 }
+
+/** Why a class must not be written: its deletion waits for its last NodeClaim, and another may come under its name. */
+const classLeaves = ({ metadata }: EC2NodeClass): string | undefined =>
+  metadata.deletionTimestamp === undefined
+    ? undefined
+    : refuse('classLeaves', { nodeClass: metadata.name, since: metadata.deletionTimestamp });
 
 /** Why a class must not be written: other pools use it too. */
 export function sharedClass(

@@ -1,4 +1,5 @@
 /** The reasons for which a rollout is refused: how each reads, and what the person on call does about it. */
+import { createHash } from 'node:crypto';
 
 interface Refusal {
   /** As it is said; what stands in braces is filled in. */
@@ -34,6 +35,11 @@ export const refusals = {
   noClass: {
     says: 'there is no EC2NodeClass {nodeClass} in cluster {cluster}',
     remedy: 'create it, or have the NodePool refer to one that is there',
+  },
+  classLeaves: {
+    says: 'EC2NodeClass {nodeClass} is being deleted since {since}: Karpenter launches nothing from it any more',
+    remedy:
+      'make it again once it is gone (it goes with the last NodeClaim that uses it), or have the NodePool refer to another one',
   },
   otherKind: {
     says: 'NodePool {pool} refers to a {kind} ({nodeClass}), and only an EC2NodeClass has metadataOptions',
@@ -72,6 +78,10 @@ export const refuse = <N extends RefusalName>(
     /\{(\w+)\}/g,
     (_, blank: string) => (blanks as Record<string, string>)[blank] ?? '',
   );
+
+/** A refusal by a short name: where a record remembers that it was told. */
+export const refusalHash = (reason: string): string =>
+  createHash('sha256').update(reason).digest('hex').slice(0, 12);
 
 /** What stands between the quotation marks of a value: as JSON has it, so that blanks and line ends show. */
 export const quoted = (value: string): string => JSON.stringify(value).slice(1, -1);

@@ -35,7 +35,9 @@ export async function runStep(
     return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
   const read = await readGround(ports, registration, others);
   if (read.kind === 'gone') return conclude(state, 'Withdrawn', read.why);
-  if (read.refusal !== undefined) return conclude(state, 'Failed', read.refusal);
+  // A class on its way out is withdrawn like one that is gone; what runs on its nodes is protected until it ends.
+  if (read.refusal !== undefined)
+    return conclude(state, read.leaves === true ? 'Withdrawn' : 'Failed', read.refusal);
   const { ground } = read;
   const askedAt = ports.clock.now().getTime();
   const [parameters, record] = await Promise.all([
