@@ -32,10 +32,10 @@ export interface Look {
 const RETRY_SECONDS = 20;
 const BLIND_LIMIT_MS = 30 * 60_000;
 
-/** How long live modification is given at least, however short the drain time-out is. */
+/** How long live modification is given at least, however short the drain time-out is, and by each execution anew. */
 const MODIFY_AT_LEAST_MS = 30 * 60_000;
 
-/** How long a class may stand not Ready at its own generation before its values are taken back. */
+/** How long a class may stand not Ready at its own generation before its values are taken back, or given up. */
 const NOT_READY_LIMIT_MS = 10 * 60_000;
 
 /** How long after the drain time-out holds that are due may still be waited for. */
@@ -148,9 +148,11 @@ function isWaitOver({ policy, startedAt, awaitedSince = startedAt }: Rolling, { 
   return waited >= (policy.deadline + policy.drainTimeout) * 1000;
 }
 
-/** A class that Karpenter does not come to terms with. */
+/** A class that Karpenter does not come to terms with. Who retries after the drain time-out has just patched it. */
 const neverSettled = (state: Rolling, look: Look): Concluding | undefined =>
-  isDrainOver(state, look) && look.phase.kind !== 'settled'
+  isDrainOver(state, look) &&
+  since(look.now, state.startedAt) >= NOT_READY_LIMIT_MS &&
+  look.phase.kind !== 'settled'
     ? conclude(state, 'Failed', look.phase.why)
     : undefined;
 
@@ -171,7 +173,9 @@ function withWrong(state: Rolling, look: Look): Rolling | Concluding | undefined
   if (passed && stragglers === 'fail') {
     return conclude(state, 'Failed', withAwaited(`still wrong at the deadline: ${names}`, look));
   }
-  const modified = stragglers !== 'modify' || -toDeadline(state, look) >= MODIFY_AT_LEAST_MS;
+  // The deadline of a purpose does not move: who retries long after it has not tried anything yet.
+  const tried = Math.min(-toDeadline(state, look), since(look.now, state.startedAt));
+  const modified = stragglers !== 'modify' || tried >= MODIFY_AT_LEAST_MS;
   if (isDrainOver(state, look) && passed && modified) {
     return conclude(state, 'Failed', withAwaited(`still wrong at the drain time-out: ${names}`, look));
   }

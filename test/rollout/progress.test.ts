@@ -149,6 +149,13 @@ describe('at the deadline', () => {
     expect(next(look(3700, { wrong }), { policy: { drainTimeout: 0 } }).next).toBe('modify-stragglers');
   });
 
+  it('modifies before it gives up, however long after the drain time-out somebody retries', () => {
+    const retried = { policy: { drainTimeout: 7200 }, state: { startedAt: instant(20_000) } };
+    expect(next(look(20_005, { wrong }), retried).next).toBe('modify-stragglers');
+    expect(next(look(21_799, { wrong }), retried).next).toBe('modify-stragglers');
+    expect(next(look(21_800, { wrong }), retried)).toMatchObject({ outcome: 'Failed' });
+  });
+
   it('fails where that is asked for, with the names', () => {
     expect(next(look(3599, { wrong }), { policy: { stragglers: 'fail' } }).next).toBe('look');
     expect(next(look(3600, { wrong }), { policy: { stragglers: 'fail' } })).toMatchObject({
@@ -245,6 +252,17 @@ describe('what never settles', () => {
       outcome: 'Failed',
       reason: BEHIND.why,
     });
+  });
+});
+
+describe('what somebody retries long after the drain time-out', () => {
+  it('is given 10 minutes to settle, whatever the time-out', () => {
+    const retried = {
+      policy: { deadline: 3600, drainTimeout: 7200 },
+      state: { startedAt: instant(20_000) },
+    };
+    expect(next(look(20_599, { phase: BEHIND }), retried).next).toBe('look');
+    expect(next(look(20_600, { phase: BEHIND }), retried)).toMatchObject({ outcome: 'Failed' });
   });
 });
 
