@@ -6,9 +6,11 @@ import { sharedNow, type Ground } from './ground.ts';
 import { PROTECT } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep, type Kept } from './keep.ts';
+import { launchFailure } from './launch.ts';
 import { GENERATION_ANNOTATION, NODECLASS_HASH, ROLLOUT_ANNOTATION } from './naming.ts';
 import { classOptions, mismatches, owned, pick } from './options.ts';
 import { stillOurs } from './owners.ts';
+import { isReady } from './phase.ts';
 import type { Ports } from './ports.ts';
 import { baselineOf } from './purpose.ts';
 import type { Options, RolloutRecord } from './record.ts';
@@ -85,7 +87,6 @@ function remember(
     ...(patchedAt !== undefined && { patchedAt }),
     ...(lastPatchAt !== undefined && { lastPatchAt }),
     ...(hashBefore !== undefined && { hashBefore }),
-    ...(prior !== undefined && { prior }),
     ...(external && awaitedSince !== undefined && { awaitedSince }),
   };
   // What somebody else writes has no baseline of ours, and what they took over has none any more.
@@ -102,10 +103,12 @@ function remember(
       state.target,
       owned(state.target).filter((option) => !state.restoring.includes(option)),
     ),
+    ...(record.reached !== undefined && record.classUid === uid && { reached: record.reached }),
     generation: state.generation,
     ...(approved !== undefined && { approved }),
     // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
     ...(isSame && sameGoesOn),
+    ...(prior !== undefined && record.classUid === uid && { prior }),
   };
 }
 
@@ -175,7 +178,8 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   if (contended.kind === 'contended') return conclude(state, 'Contended', contended.why);
   const now = ports.clock.now().toISOString();
   const patchedAt = record.patchedAt ?? now;
-  const { hashBefore: _, ...rest } = record;
+  const prior = await priorOf(record, ground);
+  const { hashBefore, prior: _, ...rest } = record;
   const hash = nodeClass.metadata.annotations?.[NODECLASS_HASH];
   const remembered: RolloutRecord = changes
     ? {
@@ -183,10 +187,15 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
         ...(contended.reapplied.length > 0 && { reapplied: contended.reapplied }),
         patchedAt,
         lastPatchAt: now,
-        prior: record.prior ?? before,
+        prior: prior ?? before,
         ...(hash !== undefined && { hashBefore: hash }),
       }
-    : { ...record, patchedAt };
+    : {
+        ...rest,
+        ...(hashBefore !== undefined && { hashBefore }),
+        ...(prior !== undefined && { prior }),
+        patchedAt,
+      };
   await writeRecord(ports, state.rack, record, remembered);
   if (changes) await writeClass(ports, running, before);
   // NodeClaims that came since everything was protected may be of the class of before.
@@ -194,6 +203,16 @@ async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling 
   const { lastPatchAt = patchedAt } = remembered;
   const { awaitedSince: _awaited, ...rolling } = state;
   return { ...rolling, next: 'look', lookAgainIn: READY_LOOK_SECONDS, patchedAt, lastPatchAt };
+}
+
+/**
+ * Where a taking back returns to, as far as an earlier patch has to say it: this purpose's own first one, or that of a
+ * rollout which this one supersedes, whose values have not been seen to work. Else it is what the class says now.
+ */
+async function priorOf({ prior, patchedAt }: RolloutRecord, ground: Ground): Promise<Options | undefined> {
+  if (prior === undefined || patchedAt !== undefined) return prior;
+  const works = isReady(ground.nodeClass) && launchFailure({ nodes: await readNodes(ground) }) === undefined;
+  return works ? undefined : prior;
 }
 
 async function writeClass(

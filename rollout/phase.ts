@@ -27,6 +27,13 @@ const SETTLING_LIMIT_MS = 10 * 60_000;
 const readyOf = (nodeClass: EC2NodeClass): Condition | undefined =>
   nodeClass.status?.conditions?.find(({ type }) => type === 'Ready');
 
+/** Whether Karpenter launches from the class as it is. */
+export const isReady = (nodeClass: EC2NodeClass): boolean => {
+  const ready = readyOf(nodeClass);
+  const { generation } = nodeClass.metadata;
+  return ready?.status === 'True' && (ready.observedGeneration ?? generation) === generation;
+};
+
 /** The conditions that keep a class from being Ready, in Karpenter's own words. */
 function notReadyBecause(nodeClass: EC2NodeClass): string {
   const failing = (nodeClass.status?.conditions ?? []).filter(

@@ -49,7 +49,8 @@ export function needsApproval(
 
 /**
  * What new values may not loosen by themselves: what the class says, and what a rollout that is not over has patched it
- * to. Whoever has loosened the class by hand since has approved of nothing. What somebody else writes is theirs to say.
+ * to, or else the last success reached. Whoever has loosened the class by hand since has approved of nothing. What
+ * somebody else writes is theirs to say.
  */
 export function standing(
   { classWriter }: Pick<Policy, 'classWriter'>,
@@ -57,10 +58,7 @@ export function standing(
   nodeClass: EC2NodeClass,
 ): AllOptions[] {
   const said = classOptions(nodeClass);
-  const { uid } = nodeClass.metadata;
-  const isPatched =
-    record.patchedAt !== undefined && record.takingBack === undefined && record.classUid === uid;
-  return isPatched && classWriter === 'service'
-    ? [said, { ...said, ...record.baseline, ...record.ask }]
-    : [said];
+  if (classWriter === 'external' || record.classUid !== nodeClass.metadata.uid) return [said];
+  const isUnderway = record.patchedAt !== undefined && record.takingBack === undefined;
+  return [said, { ...said, ...(isUnderway ? { ...record.baseline, ...record.ask } : record.reached) }];
 }

@@ -45,6 +45,8 @@ export const recordSchema = z.strictObject({
   baseline: optionsSchema,
   /** The last accepted ask: what the parameters' last acceptable values wanted. */
   ask: optionsSchema.exactOptional(),
+  /** What the last success found the class to say, of the options that are still owned. */
+  reached: optionsSchema.exactOptional(),
   generation: z.string().exactOptional(),
   /** Who approved of this generation, where somebody had to: a repair of it needs nobody again. */
   approved: approvedSchema.exactOptional(),
@@ -76,6 +78,8 @@ export const recordSchema = z.strictObject({
       /** lastModifiedDate by parameter key at the time: a later date is a parameter written again. */
       parameters: z.record(z.string(), instant),
       report: z.strictObject({ key: z.string(), sha256: z.string() }).exactOptional(),
+      /** Hash of what the parameters were refused for by then, which was told with it. */
+      refused: z.string().exactOptional(),
     })
     .exactOptional(),
 });

@@ -130,7 +130,7 @@ export function createHistory(truth: Truth): History {
     if (nodeClass === undefined) return;
     const now = optionsOf(nodeClass);
     const target: Options = reading.external ? reading.ask : { ...baseline, ...reading.ask };
-    const patched = reading.external ? {} : patchedTo(truth);
+    const patched = reading.external ? {} : patchedTo(truth, nodeClass.metadata.uid);
     const loosens = optionNames.some(
       (option) =>
         isLooser(option, target[option], now[option]) || isLooser(option, target[option], patched[option]),
@@ -269,11 +269,15 @@ export function createHistory(truth: Truth): History {
   };
 }
 
-/** What a rollout that is not over has patched the class to: somebody who loosens it by hand approves of nothing. */
-function patchedTo(truth: Truth): Options {
+/**
+ * What a rollout that is not over has patched the class to, or else the last success reached: somebody who loosens it by
+ * hand approves of nothing.
+ */
+function patchedTo(truth: Truth, classUid: string): Options {
   const record = truth.record();
-  const isUnderway = record?.patchedAt !== undefined && record.takingBack === undefined;
-  return isUnderway ? { ...record.baseline, ...record.ask } : {};
+  if (record?.classUid !== classUid) return {};
+  const isUnderway = record.patchedAt !== undefined && record.takingBack === undefined;
+  return isUnderway ? { ...record.baseline, ...record.ask } : (record.reached ?? {});
 }
 
 function pick(options: Required<Options>, keys: readonly string[]): Options {

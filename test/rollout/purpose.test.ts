@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Policy } from '../../rollout/desired.ts';
 import type { AllOptions } from '../../rollout/options.ts';
-import { baselineOf, needsApproval, purposeOf } from '../../rollout/purpose.ts';
-import type { Options } from '../../rollout/record.ts';
-import { record, rolling } from './given.ts';
+import { baselineOf, needsApproval, purposeOf, standing } from '../../rollout/purpose.ts';
+import type { Options, RolloutRecord } from '../../rollout/record.ts';
+import { instant, nodeClass, record, rolling } from './given.ts';
 
 const STRICT: Options = { httpTokens: 'required', httpPutResponseHopLimit: 1 };
 const asks = (ask: Options, classWriter: Policy['classWriter'] = 'service') => ({
@@ -93,5 +93,27 @@ describe('approval', () => {
   it('names what is loosened', () => {
     const why = needsApproval(policy('loosening'), [loose, strict, strict], loose) ?? '';
     expect(why).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
+  });
+});
+
+describe('what stands against a looser ask', () => {
+  const LOOSE: Options = { httpTokens: 'optional', httpPutResponseHopLimit: 10 };
+  const underway = { patchedAt: instant(0), ask: STRICT };
+  const takingBack = { since: instant(60), why: 'refused' };
+
+  it.each<[string, Partial<RolloutRecord>, Policy['classWriter'], Options[]]>([
+    ['what the class says', {}, 'service', [LOOSE]],
+    ['what a rollout has patched it to', underway, 'service', [LOOSE, STRICT]],
+    ['what the last one reached', { ask: STRICT, reached: STRICT }, 'service', [LOOSE, STRICT]],
+    ['not what was asked and never patched', { ask: STRICT }, 'service', [LOOSE]],
+    ['not what is being taken back', { ...underway, takingBack }, 'service', [LOOSE]],
+    ['not what was reached in another class', { reached: STRICT, classUid: 'other' }, 'service', [LOOSE]],
+    ['not where somebody else writes the class', { ...underway, reached: STRICT }, 'external', [LOOSE]],
+  ])('%s', (_, remembered, classWriter, expected) => {
+    const known = record({ classUid: 'class-uid', ...remembered });
+    const found = standing({ classWriter }, known, nodeClass({ says: LOOSE }));
+    expect(new Set(found.map((each) => JSON.stringify(each)))).toEqual(
+      new Set(expected.map((each) => JSON.stringify(each))),
+    );
   });
 });
