@@ -144,9 +144,9 @@ export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promi
   const record = await ports.records.read(rack);
   const read = await readGround(ports, registration, others);
   const hadTurn = read.kind === 'found' && (await raiseEpoch(ports, rack, read.ground, execution));
-  // It did conclude, all the way to its Lease: its Fail state is what was heard of.
+  // It did conclude: its Fail state is what was heard of. Where the cluster did not answer its Lease was left to it.
   const reported = await ports.reports.get(`${reportKey(rack, execution, startedAt)}.json`);
-  if (!hadTurn && reported !== undefined) return;
+  if (reported !== undefined && (!hadTurn || stopped.status === 'FAILED')) return;
   // What was written since it ended was not decided by it, however late its end is heard of.
   const { endedAt = ports.clock.now().toISOString() } = stopped;
   const parameters = (await ports.parameters.list(rack)).filter((each) => each.lastModifiedDate <= endedAt);

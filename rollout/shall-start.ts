@@ -4,6 +4,7 @@ import { isAskedBy } from './plan-step.ts';
 import { datesOf, type Proposal } from './plan.ts';
 import type { StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
+import { refusalHash } from './refusals.ts';
 import { hasCome } from './writer.ts';
 
 /** Decided by people or by limits: not retried until a parameter is written again or retry is called. */
@@ -48,8 +49,13 @@ function stillStands(
   if (last === undefined) return false;
   const written = JSON.stringify(sorted(last.parameters)) !== JSON.stringify(sorted(datesOf(stored)));
   if (last.outcome === 'Refused') return refused?.slice(0, REASON_LENGTH) === last.reason;
-  return refused === undefined ? DECIDED.includes(last.outcome) && !written : false;
+  return refused === undefined ? DECIDED.includes(last.outcome) && !written : isTold(last, refused);
 }
+
+/** Whether an end that was no refusal said it: of a rollout that was withdrawn for it, or during which it was asked. */
+const isTold = (last: NonNullable<RolloutRecord['last']>, refused: string): boolean =>
+  last.refused === refusalHash(refused) ||
+  (last.outcome === 'Withdrawn' && last.reason.startsWith(refused.slice(0, REASON_LENGTH)));
 
 /** A failure to see the class written is over once it is. */
 function isWaitAnswered(proposal: Proposal): boolean {
