@@ -30,6 +30,8 @@ export const BOTH: Want = { protect: true, cordon: true };
 
 type Held = Pick<Node, 'metadata'> | Pick<NodeClaim, 'metadata'>;
 
+const UNREADABLE = 'unreadable';
+
 /** Our hold on a node or NodeClaim. One that cannot be read is still a hold, never "none". */
 export function holdOn(object: Held): Hold | undefined {
   const text = object.metadata.annotations?.[HOLD_ANNOTATION];
@@ -38,7 +40,7 @@ export function holdOn(object: Held): Hold | undefined {
     return holdSchema.parse(JSON.parse(text));
   } catch {
     // Edited by hand: what was before is lost, so releasing leaves neither annotation nor cordon behind.
-    return { rollout: 'unreadable', before: { doNotDisrupt: null, unschedulable: false } };
+    return { rollout: UNREADABLE, before: { doNotDisrupt: null, unschedulable: false } };
   }
 }
 
@@ -53,10 +55,7 @@ export const isCordoned = (node: Node): boolean => node.spec.unschedulable === t
 export function holdNode(node: Node, want: Want, rollout: string, now: Date): MergePatch | undefined {
   const hold = holdOn(node);
   if (!want.protect && !want.cordon) return hold === undefined ? undefined : releaseNode(node, hold);
-  const before = hold?.before ?? {
-    doNotDisrupt: node.metadata.annotations?.[DO_NOT_DISRUPT] ?? null,
-    unschedulable: isCordoned(node),
-  };
+  const before = beforeOf(node, hold);
   const cordonedAt = isCordoned(node) ? (hold?.cordonedAt ?? now.toISOString()) : now.toISOString();
   const next: Hold = {
     rollout,
@@ -73,14 +72,31 @@ export function holdNode(node: Node, want: Want, rollout: string, now: Date): Me
   );
 }
 
+/**
+ * What releasing puts back. A cordon beside a hold of ours that has placed none is somebody else's, and came since: it is
+ * theirs to lift. A do-not-disrupt over ours cannot be told from it.
+ */
+function beforeOf(node: Node, hold: Hold | undefined): Hold['before'] {
+  if (hold === undefined) {
+    return {
+      doNotDisrupt: node.metadata.annotations?.[DO_NOT_DISRUPT] ?? null,
+      unschedulable: isCordoned(node),
+    };
+  }
+  const isTheirs = hold.rollout !== UNREADABLE && hold.cordonedAt === undefined && isCordoned(node);
+  return isTheirs ? { ...hold.before, unschedulable: true } : hold.before;
+}
+
 /** Of a hold that does not say it, nobody knows. */
 const sinceOf = (hold: Hold | undefined, now: Date): Pick<Hold, 'since'> =>
   hold === undefined
     ? { since: now.toISOString() }
     : { ...(hold.since !== undefined && { since: hold.since }) };
 
-const releaseNode = (node: Node, hold: Hold): MergePatch | undefined =>
-  difference(node, hold.before.doNotDisrupt, null, hold.before.unschedulable);
+function releaseNode(node: Node, hold: Hold): MergePatch | undefined {
+  const { doNotDisrupt, unschedulable } = beforeOf(node, hold);
+  return difference(node, doNotDisrupt, null, unschedulable);
+}
 
 function difference(
   node: Node,

@@ -77,6 +77,16 @@ describe('a hold', () => {
       expect(holdNode(node, NOTHING, 'r', START)).toBeUndefined();
   });
 
+  it.each<[string, Want[]]>([
+    ['released', [NOTHING]],
+    ['cordoned by us as well', [CORDON, BOTH, NOTHING]],
+    ['lent', [LENT, NOTHING]],
+  ])('that places no cordon leaves the one that somebody placed beside it: %s', (_, wants) => {
+    const held = heldBy(nodeWith(), PROTECT);
+    const released = heldBy({ ...held, spec: { ...held.spec, unschedulable: true } }, ...wants);
+    expect([holdOn(released), isCordoned(released)]).toEqual([undefined, true]);
+  });
+
   it('remembers what was before the first of them alone', () => {
     const held = heldBy(nodeWith({ [DO_NOT_DISRUPT]: 'false' }, true), PROTECT, BOTH, CORDON, LENT);
     expect(holdOf(held).before).toEqual({ doNotDisrupt: 'false', unschedulable: true });
