@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import { ConflictError } from '../../rollout/errors.ts';
 import { LABELS, manifestSchema, type Manifest } from './manifest.ts';
 import type { Objects, Stored } from './objects.ts';
 
@@ -60,8 +61,21 @@ export async function compare(
   return { found: isDeepStrictEqual(content(would), content(stored)) ? 'same' : 'different', stored, wanted };
 }
 
-/** Makes the cluster's object what the manifest says; returns how it was. */
+/** Whoever registers another rack at the same time writes the same objects: so often each is looked at anew. */
+const TRIES = 5;
+
+/** Makes the cluster's object what the manifest says; returns how it was, at the last look. */
 export async function ensure(objects: Objects, manifest: Manifest, dryRun: boolean): Promise<Found> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await ensureAsRead(objects, manifest, dryRun);
+    } catch (error) {
+      if (!(error instanceof ConflictError) || tried === TRIES) throw error;
+    }
+  }
+}
+
+async function ensureAsRead(objects: Objects, manifest: Manifest, dryRun: boolean): Promise<Found> {
   const { found, stored, wanted } = await compare(objects, manifest);
   if (dryRun || found === 'same') return found;
   if (stored === undefined) await objects.create(manifest);

@@ -45,6 +45,7 @@ export async function addRack(deployment: Deployment, options: AddOptions, say: 
   await ensureEntries(deployment.access, rolesOf(deployment.outputs), { cluster, dryRun }, say);
 
   if (known === undefined && !dryRun) await deployment.store.register(registration);
+  if (!dryRun) await letInNewcomers(deployment, objects, { cluster, names, registered: others }, say);
   say(
     known === undefined ? '+' : '=',
     `registration of rack ${rack}: cluster ${cluster}, NodePool ${nodePool}`,
@@ -153,6 +154,26 @@ export async function namesOfOthers(
     }
   }
   return found;
+}
+
+/**
+ * The policy names the racks of a cluster. Whoever registers another one at the same time has not read of this one; who
+ * comes last finds both, and puts the policy right.
+ */
+async function letInNewcomers(
+  deployment: Deployment,
+  objects: Objects,
+  { cluster, names, registered }: { cluster: string; names: Names; registered: readonly Registration[] },
+  say: Say,
+): Promise<void> {
+  const now = await deployment.ports.records.registrations();
+  const isKnown = ({ rack }: Registration): boolean => registered.some((each) => each.rack === rack);
+  if (now.filter((each) => each.cluster === cluster && !isKnown(each)).length <= 1) return;
+  const others = await namesOfOthers(deployment, cluster, now);
+  for (const manifest of policyManifests([names, ...others])) {
+    if ((await ensure(objects, manifest, false)) !== 'same')
+      say('~', `${nameOf(manifest)}: another rack was registered meanwhile`);
+  }
 }
 
 async function ensureObjects(

@@ -1,5 +1,5 @@
 /** Access entries: one a role of the functions, in the group that its work needs. */
-import { ForbiddenError } from '../../rollout/errors.ts';
+import { ConflictError, ForbiddenError } from '../../rollout/errors.ts';
 import type { Access, AccessEntry } from '../account/access.ts';
 import type { Outputs } from '../account/outputs.ts';
 import { CommandFailure } from '../failure.ts';
@@ -61,35 +61,57 @@ export async function ensureEntries(
   { cluster, dryRun }: EntriesOptions,
   say: Say,
 ): Promise<void> {
-  for (const { role, group } of roles) {
-    const state = await entryState(access, cluster, { role, group });
-    const words = `access entry of ${nameOf(role)} in group ${group}`;
-    switch (state.kind) {
-      case 'right':
-        say('=', words);
-        break;
-      case 'absent':
-        if (!dryRun) await access.create(cluster, role, [group]);
-        say('+', words);
-        break;
-      case 'stale':
-        if (!dryRun) {
-          await access.remove(cluster, role);
-          await access.create(cluster, role, [group]);
-        }
-        say('~', `${words}, made anew: the role is younger than its entry, and EKS would not let it in`);
-        break;
-      case 'otherGroups':
-        // Groups that somebody else gave stay.
-        if (!dryRun) await access.setGroups(cluster, role, [...state.groups, group]);
-        say('~', `${words}, besides ${state.groups.join(', ') || 'none'}`);
-        break;
-      case 'otherType':
-        throw new CommandFailure(
-          `the access entry of ${role} is of type ${state.type}, which has no groups\n` +
-            `Delete it (\`aws eks delete-access-entry --cluster-name ${cluster} --principal-arn ${role}\`), and run this again`,
-        );
-    }
+  for (const each of roles) await ensureEntry(access, each, { cluster, dryRun }, say);
+}
+
+/** Whoever registers another rack of the cluster at the same time may have made the entry meanwhile. */
+async function ensureEntry(
+  access: Access,
+  each: RoleGroup,
+  options: EntriesOptions,
+  say: Say,
+): Promise<void> {
+  try {
+    await ensureAsRead(access, each, options, say);
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    await ensureAsRead(access, each, options, say);
+  }
+}
+
+async function ensureAsRead(
+  access: Access,
+  { role, group }: RoleGroup,
+  { cluster, dryRun }: EntriesOptions,
+  say: Say,
+): Promise<void> {
+  const state = await entryState(access, cluster, { role, group });
+  const words = `access entry of ${nameOf(role)} in group ${group}`;
+  switch (state.kind) {
+    case 'right':
+      say('=', words);
+      break;
+    case 'absent':
+      if (!dryRun) await access.create(cluster, role, [group]);
+      say('+', words);
+      break;
+    case 'stale':
+      if (!dryRun) {
+        await access.remove(cluster, role);
+        await access.create(cluster, role, [group]);
+      }
+      say('~', `${words}, made anew: the role is younger than its entry, and EKS would not let it in`);
+      break;
+    case 'otherGroups':
+      // Groups that somebody else gave stay.
+      if (!dryRun) await access.setGroups(cluster, role, [...state.groups, group]);
+      say('~', `${words}, besides ${state.groups.join(', ') || 'none'}`);
+      break;
+    case 'otherType':
+      throw new CommandFailure(
+        `the access entry of ${role} is of type ${state.type}, which has no groups\n` +
+          `Delete it (\`aws eks delete-access-entry --cluster-name ${cluster} --principal-arn ${role}\`), and run this again`,
+      );
   }
 }
 

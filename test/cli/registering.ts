@@ -116,6 +116,17 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
       expect(now?.metadata.labels).toMatchObject({ team: 'builds' });
     });
 
+    it('comes to the same where two register at the same time, the same rack or two of a cluster', async () => {
+      await using of = await world();
+      await of.hands.addClass('other', baseline);
+      await of.hands.addPool('other', 'other');
+      await Promise.all([of.add(), of.add(), of.add({ rack: 'other', nodePool: 'other' })]);
+      expect(await of.there()).toEqual(of.all);
+      expect(await of.known()).toEqual(['build,other', 'build,other']);
+      const { said } = await of.add();
+      expect(said.filter(([mark]) => mark !== '=')).toEqual([['?', expect.any(String)]]);
+    });
+
     it('keeps a second rack of the cluster apart, and leaves nothing after the last', async () => {
       await using of = await world();
       await of.hands.addClass('other', baseline);
