@@ -70,7 +70,7 @@ const again = (state: Rolling): Rolling['next'] =>
 
 /** What must be on record before anything is held: that holds may exist, for what, and what the class said before. */
 function remember(
-  { state, ground, record }: Running,
+  { state, ground, record, asked }: Running,
   now: string,
   takenOverAt = record.takenOverAt,
 ): RolloutRecord {
@@ -105,6 +105,7 @@ function remember(
     ),
     ...(record.reached !== undefined && record.classUid === uid && { reached: record.reached }),
     generation: state.generation,
+    asked,
     ...(approved !== undefined && { approved }),
     // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
     ...(isSame && sameGoesOn),

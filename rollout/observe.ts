@@ -37,6 +37,7 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   const wanted = wantedOf(state, fleet, phase, now);
   // Where nothing is to be written no write would find out that the turn is over, and this look may be the last one.
   await guard.check();
+  await noteAsked(ports, running);
   const page = (entries: Entry[]): Promise<void> => writeJournal(ports, state, 'holds', entries);
   const kept = await keep(ports, guard, duePatches(wanted, state.execution, now), page);
   const events = await ground.cluster.list('Event');
@@ -54,6 +55,12 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
     look,
     record,
   );
+}
+
+/** Policies may be deleted under a rollout; what is deleted once it was stopped has to be told from that. */
+async function noteAsked(ports: ObservePorts, { state, record, asked }: Running): Promise<void> {
+  if (record.generation !== state.generation || record.asked === asked) return;
+  await ports.records.write(state.rack, { ...record, asked });
 }
 
 /** As it was when the nodes were read: what this look placed has no age yet, and what it released is gone. */

@@ -1,4 +1,5 @@
 /** Plan: what would happen, from reads alone. It writes no object of the cluster and nothing in EC2. */
+import { createHash } from 'node:crypto';
 import { isApprovedPurpose, questionOf, type Question } from './approval.ts';
 import { waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
@@ -235,6 +236,13 @@ function expiry({ claim }: BuildNode): Pick<Plan['nodes'][number], 'expiresAt'> 
 }
 
 /** lastModifiedDate by key, of the parameters that matter: a later one is a parameter written again. */
+/** Names alone, in short: a parameter that is deleted leaves no date behind. */
+export const namesHash = (stored: readonly StoredParameter[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.keys(datesOf(stored)).sort()))
+    .digest('hex')
+    .slice(0, 12);
+
 export const datesOf = (stored: readonly StoredParameter[]): Record<string, string> =>
   Object.fromEntries(
     stored.filter(({ key }) => isKey(key)).map(({ key, lastModifiedDate }) => [key, lastModifiedDate]),

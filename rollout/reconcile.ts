@@ -8,7 +8,7 @@ import { writes } from './guard.ts';
 import { duePatches, keep } from './keep.ts';
 import { measureFleet, measureRunning, type Measured } from './measure.ts';
 import { executionsOf, reportKey } from './naming.ts';
-import { datesOf, propose, type PlanPorts } from './plan.ts';
+import { datesOf, namesHash, propose, type PlanPorts } from './plan.ts';
 import type { Registration, StoredParameter } from './ports.ts';
 import { purposeOf } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
@@ -149,8 +149,10 @@ export async function endStopped(ports: ReconcilePorts, stopped: Stopped): Promi
   if (reported !== undefined && (!hadTurn || stopped.status === 'FAILED')) return;
   // What was written since it ended was not decided by it, however late its end is heard of.
   const { endedAt = ports.clock.now().toISOString() } = stopped;
-  const parameters = (await ports.parameters.list(rack)).filter((each) => each.lastModifiedDate <= endedAt);
-  await closeRollout(ports, { ...ending(stopped, record), parameters: datesOf(parameters) });
+  const stored = (await ports.parameters.list(rack)).filter((each) => each.lastModifiedDate <= endedAt);
+  // A parameter that was deleted since is written again: nothing that is stored now was decided by.
+  const isAsAsked = record.asked === undefined || record.asked === namesHash(stored);
+  await closeRollout(ports, { ...ending(stopped, record), parameters: isAsAsked ? datesOf(stored) : {} });
 }
 
 async function raiseEpoch(

@@ -48,6 +48,8 @@ export const recordSchema = z.strictObject({
   /** What the last success found the class to say, of the options that are still owned. */
   reached: optionsSchema.exactOptional(),
   generation: z.string().exactOptional(),
+  /** Hash of the names of the parameters that the rollout last read: one that is deleted leaves no date behind. */
+  asked: z.string().exactOptional(),
   /** Who approved of this generation, where somebody had to: a repair of it needs nobody again. */
   approved: approvedSchema.exactOptional(),
   /** Just before the first patch of this generation; the deadline counts from here and never moves. */

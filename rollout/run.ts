@@ -4,7 +4,7 @@ import { TransientError } from './errors.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { executionName, executionsOf } from './naming.ts';
-import { datesOf } from './plan.ts';
+import { datesOf, namesHash } from './plan.ts';
 import type { Ports } from './ports.ts';
 import type { RolloutRecord } from './record.ts';
 import { conclude, type Concluding, type Rolling } from './state.ts';
@@ -17,6 +17,8 @@ export interface Running {
   state: Rolling;
   ground: Ground;
   record: RolloutRecord;
+  /** Hash of the names of the parameters as they are now. */
+  asked: string;
   guard: Guard;
 }
 
@@ -53,6 +55,7 @@ export async function runStep(
       state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state,
       ground,
       record,
+      asked: namesHash(parameters),
       guard,
     });
     // Written from now on, a parameter was not decided by, however long it takes to conclude.
