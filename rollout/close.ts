@@ -2,6 +2,7 @@
 import { decide } from './desired.ts';
 import { ForbiddenError, TransientError } from './errors.ts';
 import { readGround, registrationOf } from './ground.ts';
+import { leftInWords } from './left-behind.ts';
 import { classOptions, mismatches } from './options.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
 import { lastPatchOf, type Outcome } from './record.ts';
@@ -58,7 +59,8 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
   await giveBack(ending, tidied);
   const stored = await ports.parameters.list(ending.rack);
   const refused = refusedMeanwhile(ending, stored);
-  const reason = withNames(`${withNotices(ending, stored)}${refused?.said ?? ''}`, tidied);
+  const left = ending.outcome === 'Succeeded' ? await leftInWords(tidied.ground, record) : '';
+  const reason = withNames(`${withNotices(ending, stored)}${left}${refused?.said ?? ''}`, tidied);
   const named: Concluding = { ...ending, reason };
   const report = await proveAndTell(ports, { ending: named, registration, parameters: stored, tidied });
   if (scope === 'reportOnly') {

@@ -7,6 +7,7 @@ import { PROTECT } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep, type Kept } from './keep.ts';
 import { launchFailure } from './launch.ts';
+import { leftBehind } from './left-behind.ts';
 import { GENERATION_ANNOTATION, NODECLASS_HASH, ROLLOUT_ANNOTATION } from './naming.ts';
 import { classOptions, mismatches, owned, pick } from './options.ts';
 import { stillOurs } from './owners.ts';
@@ -35,7 +36,11 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
     return conclude(state, 'NothingToDo', `already being rolled out by ${turn.holder}`);
   // Read again: until the turn was taken the record was somebody else's to write.
   const before = await ports.records.read(state.rack);
-  const record = remember({ ...running, record: before }, ports.clock.now().toISOString(), turn.takenOverAt);
+  const left = await leftBehind(ground, before);
+  const record: RolloutRecord = {
+    ...remember({ ...running, record: before }, ports.clock.now().toISOString(), turn.takenOverAt),
+    ...(left.length > 0 && { left }),
+  };
   await writeRecord(ports, state.rack, before, record);
 
   const why = isExternal(state) ? 'its class may be written at any time' : 'before the class is patched';

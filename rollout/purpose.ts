@@ -14,9 +14,17 @@ export interface Purpose {
   generation: string;
 }
 
-/** The baseline that counts for a class: one that was deleted and made again is another class. */
-export const baselineOf = (record: RolloutRecord, classUid: string): Options =>
-  record.classUid === undefined || record.classUid === classUid ? record.baseline : {};
+/**
+ * The baseline that counts for a class: one that was deleted and made again is another class, and one that the pool comes
+ * back to has its own still.
+ */
+export const baselineOf = (
+  { classUid: known, baseline, left = [] }: RolloutRecord,
+  classUid: string,
+): Options =>
+  known === undefined || known === classUid
+    ? baseline
+    : (left.find(({ uid }) => uid === classUid)?.baseline ?? {});
 
 /** Where somebody else writes the class, what it goes back to is for them to say: nothing is restored. */
 export function purposeOf(

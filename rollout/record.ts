@@ -43,6 +43,10 @@ export const recordSchema = z.strictObject({
   classUid: z.string().exactOptional(),
   /** Per option, what the class said before it was first owned. Cleared when it has been given back. */
   baseline: optionsSchema,
+  /** Classes that the pool has ceased to refer to before they were given their values back: what each said before. */
+  left: z
+    .array(z.strictObject({ class: z.string(), uid: z.string(), baseline: optionsSchema }))
+    .exactOptional(),
   /** The last accepted ask: what the parameters' last acceptable values wanted. */
   ask: optionsSchema.exactOptional(),
   /** What the last success found the class to say, of the options that are still owned. */

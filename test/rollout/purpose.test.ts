@@ -46,6 +46,13 @@ describe('the purpose', () => {
     expect(baselineOf(other, 'old')).toEqual({ httpTokens: 'optional' });
     expect(purposeOf(asks({}), other, 'new')).toMatchObject({ target: {}, restoring: [] });
   });
+
+  it('knows the baseline of a class that the pool comes back to', () => {
+    const left = [{ class: 'build', uid: 'first', baseline: { httpTokens: 'optional' } as const }];
+    const moved = record({ classUid: 'second', baseline: { httpPutResponseHopLimit: 3 }, left });
+    expect(baselineOf(moved, 'first')).toEqual({ httpTokens: 'optional' });
+    expect(baselineOf(moved, 'second')).toEqual({ httpPutResponseHopLimit: 3 });
+  });
 });
 
 describe('the generation', () => {
