@@ -31,12 +31,14 @@ export function happenings(
 }
 
 /**
- * The newest moment that the API server has dated; undefined where it says none. When an Event last came about is said
- * by whoever wrote it: one whose clock is ahead would hide what happens from then on.
+ * The newest moment that the API server or Karpenter has dated; undefined where they say none. When an Event came about
+ * last is said by whoever wrote it: anybody else's whose clock is ahead would hide what happens from then on.
  */
 export function clusterTimeOf(fleet: Fleet, events: readonly Event[]): string | undefined {
   const dated = [
-    ...events.map(({ metadata }) => metadata.creationTimestamp),
+    ...events.map(({ metadata, source, lastTimestamp }) =>
+      source?.component === KARPENTER ? lastTimestamp : metadata.creationTimestamp,
+    ),
     ...fleet.nodes.flatMap(({ claim, pods }) => [
       claim?.metadata.creationTimestamp,
       claim?.metadata.deletionTimestamp,
@@ -45,6 +47,9 @@ export function clusterTimeOf(fleet: Fleet, events: readonly Event[]): string | 
   ].filter((at) => typeof at === 'string');
   return dated.sort().at(-1);
 }
+
+/** As its Events name their source. */
+const KARPENTER = 'karpenter';
 
 type IsSince = (then: string | undefined) => then is string;
 

@@ -23,3 +23,8 @@ it('an Event of somebody whose clock is ahead hides nothing that comes after it'
     { what: 'left', node: 'a', cause: 'disrupted' },
   ]);
 });
+
+it('an Event that Karpenter repeats is of when it came about last', () => {
+  const repeated: Event = { ...said('DisruptionBlocked', 'b', 60, 700), source: { component: 'karpenter' } };
+  expect(clusterTimeOf(fleetOf([]), [repeated])).toBe(instant(700));
+});
