@@ -26,7 +26,7 @@ export interface RolloutSettings {
 export function rolloutPorts(
   settings: RolloutSettings,
   connection?: AwsConnection,
-): Omit<Ports, 'instances' | 'notices' | 'identities' | 'waitTokens'> {
+): Omit<Ports, 'instances' | 'notices' | 'identities' | 'waitTokens' | 'metrics'> {
   const client = awsClient(connection);
   const ssm = new SSMClient(client);
   return {

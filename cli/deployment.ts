@@ -68,6 +68,7 @@ export async function findDeployment({
   const eks = new EKSClient(client);
   const iam = new IAMClient(client);
   const access = createAccess(eks, iam);
+  const metrics = cloudWatchMetrics(connection);
   const settings = {
     PARAMETER_PREFIX: ParameterPrefix,
     RECORD_PREFIX: RecordPrefix,
@@ -82,8 +83,9 @@ export async function findDeployment({
       identities: createIdentities(outputs.StateMachineArn, systemClock),
       instances: ec2Instances(connection),
       notices: busNotices(connection),
+      metrics,
     },
-    planReads: { metrics: cloudWatchMetrics(connection), podIdentities: eksPodIdentities(connection) },
+    planReads: { metrics, podIdentities: eksPodIdentities(connection) },
     store: createStore(new SSMClient(client), outputs),
     access,
     permissions: createPermissions(iam),

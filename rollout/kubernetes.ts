@@ -183,6 +183,8 @@ export interface Pod {
     conditions?: Condition[];
     /** When its kubelet took it on; absent before. */
     startTime?: string;
+    /** Of a pod as a whole, e.g. Evicted, NodeShutdown. */
+    reason?: string;
     containerStatuses?: { state?: { terminated?: { finishedAt?: string } } }[];
   };
 }

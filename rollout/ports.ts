@@ -118,6 +118,8 @@ export interface Cluster {
   list<K extends Kind>(kind: K): Promise<ObjectsByKind[K][]>;
   /** Those that ended well (phase Succeeded) and are still there. */
   finishedPods(): Promise<Pod[]>;
+  /** Pods of a node whose phase is Failed, of all namespaces, as long as nobody has deleted them. */
+  failedPods(node: string): Promise<Pod[]>;
   /**
    * A JSON merge patch with fieldManager `imds-rollout` and strict field validation. Guarded where the patch carries
    * metadata.resourceVersion: ConflictError if the object has another one.
@@ -185,8 +187,8 @@ export interface Notices {
 /** What EC2 counts of the access to IMDS, in CloudWatch's namespace AWS/EC2. */
 export interface MetadataMetrics {
   /**
-   * How often something was counted from `since` until `until`, by instance. An instance without any datapoint is
-   * left out: it was not measured, which is no zero. `MetadataNoToken` counts successful accesses by IMDSv1, and only
+   * How often something was counted from `since` until `until`, by instance, in whole periods of 5 minutes: the one
+   * that `since` lies in counts. An instance without any datapoint is left out: it was not measured, which is no zero. `MetadataNoToken` counts successful accesses by IMDSv1, and only
    * while tokens are optional; `MetadataNoTokenRejected` counts the attempts, and only while they are required.
    */
   sums(query: {
@@ -202,7 +204,7 @@ export interface PodIdentities {
   list(cluster: string): Promise<{ namespace: string; serviceAccount: string }[]>;
 }
 
-/** What a person's plan reads besides; no function does, and nothing is decided by it. */
+/** What a person's plan reads besides. Of functions only a look at a canary reads metrics. */
 export interface PlanReads {
   metrics: MetadataMetrics;
   podIdentities: PodIdentities;
@@ -221,6 +223,7 @@ export interface Ports {
   workflow: Workflow;
   reports: Reports;
   notices: Notices;
+  metrics: MetadataMetrics;
 }
 
 /** What whoever asks may have: all but the tokens of waits, which are the function `approve`'s alone. */

@@ -5,6 +5,7 @@ import { scan } from './permissions/scan.ts';
 
 /** By IAM's prefix: what people call the service, and the last part of its endpoint's name. */
 const services: Record<string, { name: string; endpoint: string; kind: 'interface' | 'gateway' }> = {
+  cloudwatch: { name: 'CloudWatch', endpoint: 'monitoring', kind: 'interface' },
   ec2: { name: 'EC2', endpoint: 'ec2', kind: 'interface' },
   eks: { name: 'EKS', endpoint: 'eks', kind: 'interface' },
   events: { name: 'EventBridge', endpoint: 'events', kind: 'interface' },

@@ -70,6 +70,8 @@ export interface Machines {
   /** Called with the instance each time its options are in force (`applied`). */
   onApplied(listener: (instance: Instance) => void): void;
   all(): readonly Instance[];
+  /** A call of IMDSv1 from the machine: EC2 counts it as answered while tokens are optional, else as rejected. */
+  callImdsV1(instanceId: string): void;
 }
 
 export type EndedBy = 'drift' | 'emptiness' | 'expiry' | 'interruption' | 'repair' | 'hand';

@@ -65,6 +65,7 @@ export function createCluster(api: ApiClient, clock: Clock): Cluster {
     get,
     list: (kind) => list(kind),
     finishedPods: () => list('Pod', 'status.phase=Succeeded'),
+    failedPods: (node) => list('Pod', `status.phase=Failed,spec.nodeName=${node}`),
     patch: async (kind, name, patch) => {
       const resource = resources[kind];
       const object = await api({

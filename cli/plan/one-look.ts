@@ -97,6 +97,7 @@ const readingOnce = (cluster: Cluster, name: string, remember: Remember): Cluste
   get: (kind, object) => remember(`${name} ${kind} ${object}`, () => cluster.get(kind, object)),
   list: (kind) => remember(`${name} ${kind}`, () => cluster.list(kind)),
   finishedPods: () => remember(`${name} finished pods`, () => cluster.finishedPods()),
+  failedPods: (node) => remember(`${name} failed ${node}`, () => cluster.failedPods(node)),
   patch: refuse,
   emit: refuse,
 });

@@ -8,6 +8,7 @@ import { createEventBus, type EventBus } from './event-bus.ts';
 import type { SimulatedGate } from './gate.ts';
 import { createIdentities, proofOf } from './identities.ts';
 import { createLambda, type Handler, type Lambda } from './lambda.ts';
+import { createSimulatedMetrics, type SimulatedMetrics } from './metadata-metrics.ts';
 import { createParameterStore, type ParameterStore } from './parameter-store.ts';
 import { createStepFunctions, type StepFunctions } from './step-functions.ts';
 import {
@@ -30,6 +31,7 @@ export interface Account {
   eventBus: EventBus;
   reports: ReportStore;
   notices: NoticeBoard;
+  metrics: SimulatedMetrics;
   ports: Ports;
   /**
    * What `approve` and `reject` do at a person's terminal: prove who they are, and invoke the function. Without a `by`
@@ -65,7 +67,16 @@ export function createAccount(options: {
   const records = createRecordStore(gate, recordPrefix);
   const approvals = createApprovalStore(gate, recordPrefix);
   const waitTokens = createTokenStore(gate, tokenPrefix);
-  const ec2 = createEc2({ ...options.ec2, clock, chance, gate });
+  const metrics = createSimulatedMetrics(clock, gate);
+  const ec2 = createEc2({
+    ...options.ec2,
+    clock,
+    chance,
+    gate,
+    counted: (count) => {
+      metrics.count(count);
+    },
+  });
   const reports = createReportStore(gate, clock);
   const notices = createNoticeBoard(gate, clock);
   const lambda = createLambda({
@@ -91,6 +102,7 @@ export function createAccount(options: {
     workflow: stepFunctions.port,
     reports: reports.port,
     notices: notices.port,
+    metrics: metrics.port,
   };
 
   let executionChangedAt = 0;
@@ -111,6 +123,7 @@ export function createAccount(options: {
     eventBus,
     reports,
     notices,
+    metrics,
     ports,
     decide(by, claim) {
       gate.note({

@@ -8,6 +8,7 @@ import type { Instances } from '../../rollout/ports.ts';
 import { apiError } from './api-errors.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
+import type { Counted } from './metadata-metrics.ts';
 import type { Chance, EndedBy, Machines } from '../parts.ts';
 import { createBucket, type BucketOptions } from './token-bucket.ts';
 
@@ -61,9 +62,15 @@ interface Machine extends MachineHistory {
 }
 
 export function createEc2(
-  options: Ec2Options & { clock: RunningClock; chance: Chance; gate: SimulatedGate },
+  options: Ec2Options & {
+    clock: RunningClock;
+    chance: Chance;
+    gate: SimulatedGate;
+    /** Gets what EC2 counts of the access to IMDS. */
+    counted: (count: Counted) => void;
+  },
 ): SimulatedEc2 {
-  const { clock, chance, gate, applyDelay, readStaleness, httpTokensEnforced } = options;
+  const { clock, chance, gate, counted, applyDelay, readStaleness, httpTokensEnforced } = options;
   const bucket = createBucket(clock, options.modifyBucket);
   const history: Machine[] = [];
   const byId = new Map<string, Machine>();
@@ -200,6 +207,12 @@ export function createEc2(
       appliedListeners.push(listener);
     },
     all: () => [...visible].flatMap((machine) => (machine.gone ? [] : [machine.instance])),
+    callImdsV1(id) {
+      const options = byId.get(id)?.instance.metadataOptions;
+      if (options === undefined || options.httpEndpoint === 'disabled') return;
+      const metric = options.httpTokens === 'optional' ? 'MetadataNoToken' : 'MetadataNoTokenRejected';
+      counted({ metric, instanceId: id, at: clock.now(), count: 1 });
+    },
   };
 
   const describe = (target: string, matches: (instance: Instance) => boolean): Promise<Instance[]> => {

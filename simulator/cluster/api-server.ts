@@ -132,6 +132,12 @@ export function createApiServer(world: World, gate: Gate, events: Events, aheadM
       gate.call({ api: 'kubernetes:list Pod', target: 'Succeeded' }, () =>
         [...store.all('Pod')].filter(({ status }) => status?.phase === 'Succeeded').map((pod) => answer(pod)),
       ),
+    failedPods: (node) =>
+      gate.call({ api: 'kubernetes:list Pod', target: node }, () =>
+        [...store.all('Pod')]
+          .filter(({ spec, status }) => spec.nodeName === node && status?.phase === 'Failed')
+          .map((pod) => answer(pod)),
+      ),
     patch: (kind, name, patch) =>
       gate.call({ api: `kubernetes:patch ${kind}`, write: true, target: name, body: copy(patch) }, () =>
         answer(patchObject(kind, name, patch, 'imds-rollout')),

@@ -99,7 +99,9 @@ export function createBuilds(world: World, kubelets: Kubelets): Builds {
     if (uses === 'none' || usesAt < 0) return;
     clock.after(usesAt, () => {
       if (build.outcome !== 'running') return;
-      const problem = imdsAnswers(uses, instanceOf(build)?.metadataOptions);
+      const instance = instanceOf(build);
+      if (uses === 'v1' && instance !== undefined) machines.callImdsV1(instance.instanceId);
+      const problem = imdsAnswers(uses, instance?.metadataOptions);
       if (problem === undefined) return;
       build.why = problem;
       finish(build, 'brokenByImds');

@@ -159,8 +159,8 @@ export function createKubelets(world: World): Kubelets {
         status: {
           ...current.status,
           phase,
-          containerStatuses: [{ state: { terminated: { finishedAt: stamp(clock.now()) } } }],
           conditions: [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }],
+          containerStatuses: [{ state: { terminated: { finishedAt: stamp(clock.now()) } } }],
         },
       }));
     },

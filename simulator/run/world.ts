@@ -100,6 +100,7 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
   if (scenario.registered) register(scenario.rack, 'build');
   for (const [rack, { pool }] of Object.entries(scenario.racks)) register(rack, pool);
   account.ec2.begin();
+  countBefore(scenario, account, cluster, startedAt);
   const note = (who: string, what: string, target: string, body?: unknown): void => {
     gate.note({ caller: { function: who }, api: `kubernetes:${what}`, write: true, target, body });
   };
@@ -139,7 +140,7 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     },
     planReads: createPlanReads(gate, scenario, {
       cluster: clusterName,
-      instanceOf: (node) => instanceOf(cluster, node),
+      metrics: account.metrics.port,
     }),
     executions: account.stepFunctions.executions,
     audit: gate.audit,
@@ -148,6 +149,22 @@ export function buildWorld(scenario: Scenario, seed: number, clock: RunningClock
     },
     calls: gate.calls,
   };
+}
+
+/** What CloudWatch had counted before the run, on the day before: EC2 counts the one metric or the other. */
+function countBefore(
+  { nodes }: Scenario,
+  { metrics }: Account,
+  cluster: SimulatedCluster,
+  startedAt: Date,
+): void {
+  const at = new Date(startedAt.getTime() - 12 * 60 * 60_000);
+  for (const { name, metadataNoToken: count, httpTokens } of nodes) {
+    const instanceId = instanceOf(cluster, name);
+    if (count === null || instanceId === undefined) continue;
+    const metric = httpTokens === 'optional' ? 'MetadataNoToken' : 'MetadataNoTokenRejected';
+    metrics.count({ metric, instanceId, at, count });
+  }
 }
 
 /** By the node's own provider id: `aws:///<zone>/<instance id>`. */

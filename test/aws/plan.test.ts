@@ -89,6 +89,7 @@ it('is written by nobody: every call on record is a read', { timeout: 180_000 },
 
   const api = apiOf(id);
   const reading = recorded(new SSMClient(connection()));
+  const metrics = createMetadataMetrics(recorded(new CloudWatchClient(connection())));
   const nobody = { put: fail, send: fail, get: fail, list: fail };
   const ports: Ports = {
     clock: systemClock,
@@ -105,9 +106,10 @@ it('is written by nobody: every call on record is a read', { timeout: 180_000 },
     waitTokens: { read: fail, keep: fail, forget: fail },
     identities: { verify: fail },
     notices: nobody,
+    metrics,
   };
   const reads = {
-    metrics: createMetadataMetrics(recorded(new CloudWatchClient(connection()))),
+    metrics,
     podIdentities: { list: async () => [] },
   };
   const explained = await explainPlan({

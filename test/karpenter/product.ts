@@ -3,6 +3,7 @@
  * this process, so that one of its ports is not the deployed one; packaged.ts has all of them as they are deployed.
  */
 import { SSMClient } from '@aws-sdk/client-ssm';
+import { cloudWatchMetrics } from '../../adapters/metadata-metrics.ts';
 import { createIdentities } from '../../adapters/identities.ts';
 import { ec2Instances } from '../../adapters/instances.ts';
 import { busNotices } from '../../adapters/notices.ts';
@@ -79,6 +80,7 @@ export async function startProduct(
     clock: { now: () => new Date(Date.now() + ahead) },
     identities: createIdentities(settings.STATE_MACHINE_ARN, { now: () => new Date() }),
     instances: ec2Instances(),
+    metrics: cloudWatchMetrics(),
     notices: noting(busNotices(), notices),
     workflow: stepFunctions.port,
   };

@@ -121,6 +121,10 @@ class FakeMachines implements Machines {
     this.#clock = clock;
   }
 
+  callImdsV1(): void {
+    // Nobody reads what EC2 counts here.
+  }
+
   launch(request: Parameters<Machines['launch']>[0]): Instance {
     if (this.refusal !== undefined) throw this.refusal;
     this.#number += 1;
