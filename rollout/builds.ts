@@ -32,9 +32,44 @@ const isStuckTerminating = ({ metadata: { deletionTimestamp } }: Pod, now: Date)
 export function wouldBeBuild(pod: Pod, isSelected: Selector, now: Date): boolean {
   const finished =
     pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' || isStuckTerminating(pod, now);
+  return !finished && isOfBuild(pod, isSelected);
+}
+
+/** The same, finished or not. */
+function isOfBuild(pod: Pod, isSelected: Selector): boolean {
   const owned = pod.metadata.ownerReferences?.some(({ kind }) => RECREATING_OWNERS.has(kind)) ?? false;
   const mirror = pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
-  return !finished && !owned && !mirror && isSelected(pod.metadata.labels ?? {});
+  return !owned && !mirror && isSelected(pod.metadata.labels ?? {});
+}
+
+/** Ends that a node or somebody made, in the kubelet's words and Kubernetes' condition: no Build fails of itself so. */
+const ENDED_FROM_OUTSIDE = new Set([
+  'Evicted',
+  'NodeLost',
+  'NodeShutdown',
+  'NodeAffinity',
+  'Preempting',
+  'Shutdown',
+  'Terminated',
+]);
+
+/**
+ * When a Build failed by itself; undefined for a pod that is none, or that was ended from outside. A pod that says
+ * nowhere when counts from its creation.
+ */
+export function failedAt(pod: Pod, isSelected: Selector): string | undefined {
+  const { metadata, status } = pod;
+  const disrupted = status?.conditions?.some(
+    (each) => each.type === 'DisruptionTarget' && each.status === 'True',
+  );
+  const fromOutside =
+    disrupted === true ||
+    metadata.deletionTimestamp !== undefined ||
+    ENDED_FROM_OUTSIDE.has(status?.reason ?? '');
+  if (status?.phase !== 'Failed' || fromOutside || !isOfBuild(pod, isSelected)) return undefined;
+  const ends = (status.containerStatuses ?? []).flatMap(({ state }) => state?.terminated?.finishedAt ?? []);
+  const changes = (status.conditions ?? []).flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
+  return ends.sort().at(-1) ?? changes.sort().at(-1) ?? metadata.creationTimestamp;
 }
 
 /** Unbound, and the scheduler has said that it finds no node. */

@@ -5,11 +5,12 @@ import { readGround, registrationOf } from './ground.ts';
 import { leftInWords } from './left-behind.ts';
 import { classOptions, mismatches } from './options.ts';
 import type { Ports, Registration, StoredParameter } from './ports.ts';
-import { lastPatchOf, type Outcome } from './record.ts';
+import { lastPatchOf, type Outcome, type RolloutRecord } from './record.ts';
 import { proveAndTell } from './prove.ts';
 import { refusalHash } from './refusals.ts';
 import { remembered } from './remembered.ts';
-import { few, type Concluding, type Rolling } from './state.ts';
+import { markedNodes } from './put-back.ts';
+import { few, putBackAndEnd, type Concluding, type Next } from './state.ts';
 import { isToBeReplaced, verdictOf } from './table.ts';
 import { giveBack, tidy, UNTOUCHED, type Tidied, type TidyPorts } from './tidy.ts';
 import { endTurn, findHolder } from './turn.ts';
@@ -36,7 +37,12 @@ const WRITES: Record<Outcome, 'all' | 'noCluster' | 'reportOnly'> = {
  * as a rollout. Throws TransientError where the cluster cannot be read, except for a failure, which names from its
  * own evidence what it holds.
  */
-export async function closeRollout(ports: ClosePorts, ending: Concluding): Promise<Concluding | Rolling> {
+export async function closeRollout(
+  ports: ClosePorts,
+  ending: Concluding,
+  // What cleans up after an execution that was stopped has no workflow to put a canary back with.
+  { mayPutBack }: { mayPutBack: boolean } = { mayPutBack: false },
+): Promise<Next> {
   const { registration, others } = await registrationOf(ports, ending.rack);
   const record = await ports.records.read(ending.rack);
   if (record.last?.execution === ending.execution) {
@@ -44,6 +50,9 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
     return { ...ending, outcome: record.last.outcome, reason: record.last.reason };
   }
   const scope = WRITES[ending.outcome];
+  const canary = scope === 'all' ? await canaryLeft(ports, ending, registration, others, record) : 'unknown';
+  if (canary === 'marked' && mayPutBack && ending.canaryLeft !== true)
+    return putBackAndEnd(ending, ports.clock.now());
   const tidied =
     registration !== undefined && scope === 'all'
       ? await tidy(ports, ending, registration, others, record)
@@ -68,7 +77,10 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
     await releaseTurn(ports, registration, others, ending.execution);
     return named;
   }
-  if (registration !== undefined && (scope === 'all' || (await isFree(ports, registration, others)))) {
+  if (
+    registration !== undefined &&
+    (scope === 'all' || (await isFree(ports, registration, others, ending)))
+  ) {
     await ports.records.write(
       ending.rack,
       // As it is now: a rollout that began meanwhile has written its own into it.
@@ -79,6 +91,7 @@ export async function closeRollout(ports: ClosePorts, ending: Concluding): Promi
         report,
         now: ports.clock.now(),
         touched: scope === 'all',
+        isCanaryOver: canary === 'none',
         ...(refused && { refused: refused.hash }),
       }),
     );
@@ -92,10 +105,33 @@ async function isFree(
   ports: ClosePorts,
   registration: Registration,
   others: readonly Registration[],
+  { execution }: Concluding,
 ): Promise<boolean> {
   const read = await readGroundOrNothing(ports, registration, others);
   if (read?.kind !== 'found') return true;
-  return (await findHolder(read.ground.cluster, read.ground.nodeClass.metadata.name)) === undefined;
+  const holder = await findHolder(read.ground.cluster, read.ground.nodeClass.metadata.name);
+  return holder === undefined || holder.execution === execution;
+}
+
+/** Whether nodes carry marks of a canary. Throws what reading them throws, but for a failure, which is one anyway. */
+async function canaryLeft(
+  ports: ClosePorts,
+  { outcome }: Concluding,
+  registration: Registration | undefined,
+  others: readonly Registration[],
+  { canary }: RolloutRecord,
+): Promise<'none' | 'marked' | 'unknown'> {
+  if (canary === undefined) return 'none';
+  if (registration === undefined) return 'unknown';
+  try {
+    const read = await readGround(ports, registration, others);
+    const marked = await markedNodes(read.kind === 'gone' ? read.cluster : read.ground.cluster, registration);
+    return marked.length > 0 ? 'marked' : 'none';
+  } catch (error) {
+    const isUnreachable = error instanceof TransientError || error instanceof ForbiddenError;
+    if (outcome === 'Failed' && isUnreachable) return 'unknown';
+    throw error;
+  }
 }
 
 async function releaseTurn(

@@ -1,7 +1,7 @@
 /** Conclude: always the last step, after failure and time-out too. */
 import { APPROVAL_SECONDS, changesInWords } from './approval.ts';
 import { closeRollout, type ClosePorts } from './close.ts';
-import type { Awaiting, Concluding, Rolling, State } from './state.ts';
+import type { Awaiting, Concluding, Next, State } from './state.ts';
 
 /** What a Catch adds: the error's name, and its message as Lambda gives it; a time-out has none. */
 interface Caught {
@@ -18,8 +18,8 @@ export interface ConcludeInput {
   error?: Caught;
 }
 
-export function concludeStep(ports: ClosePorts, input: ConcludeInput): Promise<Concluding | Rolling> {
-  return closeRollout(ports, endingOf(input));
+export function concludeStep(ports: ClosePorts, input: ConcludeInput): Promise<Next> {
+  return closeRollout(ports, endingOf(input), { mayPutBack: true });
 }
 
 function endingOf(input: ConcludeInput): Concluding {
@@ -36,6 +36,8 @@ function endingOf(input: ConcludeInput): Concluding {
     outcome: 'Failed',
     reason: error === undefined ? 'the rollout ended without a decision' : inWords(error),
     ...known(state),
+    // The step that puts it back failed for good: what it left is reconcile's.
+    ...((state?.next === 'put-back-and-end' || state?.next === 'put-canary-back') && { canaryLeft: true }),
   };
 }
 
@@ -46,7 +48,8 @@ function known(state: State | undefined): Partial<Concluding> {
   return {
     ...(state.generation !== undefined && { generation: state.generation }),
     ...(state.target !== undefined && { target: state.target }),
-    ...(state.next !== 'conclude' && { strategy: state.policy.strategy }),
+    ...(state.next !== 'conclude' &&
+      state.next !== 'put-back-and-end' && { strategy: state.policy.strategy }),
   };
 }
 

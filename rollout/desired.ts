@@ -6,6 +6,7 @@ import {
   isKey,
   nearestKey,
   parameters,
+  type CanarySize,
   POLICY_PREFIX,
   refuseValue,
   type Key,
@@ -21,6 +22,8 @@ export interface Policy {
   drainTimeout: number;
   classWriter: 'service' | 'external';
   approval: 'never' | 'loosening' | 'always';
+  /** Which nodes are tried before the class is touched, and how many seconds they bake; absent where none are. */
+  canary?: { size: CanarySize; bake: number };
   /** A label selector that was read without complaint; absent where every Build counts. */
   buildSelector?: string;
 }
@@ -94,6 +97,8 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
   const beside = keepsRackWide(list, sources);
   if (beside !== undefined) notices.push(beside);
   const policy = readPolicy(stored, used);
+  if (policy.canary !== undefined && policy.classWriter === 'external')
+    refusals.push(refuse('canaryExternal', { canary: canaryInWords(policy.canary.size) }));
   if (refusals.length > 0) return { kind: 'refused', refusals };
   // What the class goes back to is for its own writer to say.
   return Object.keys(ask).length === 0 && policy.classWriter === 'external'
@@ -145,7 +150,13 @@ function buildParametersIgnored(stored: Stored, used: Used): string[] {
     : [`${set.join(' and ')} ignored: release ${stored.release?.value ?? ''} is below 3.24.10`];
 }
 
+/** As it is written: `2`, `10%`. */
+export const canaryInWords = ({ number, unit }: CanarySize): string =>
+  `${String(number)}${unit === 'percent' ? '%' : ''}`;
+
 function readPolicy(stored: Stored, used: Used): Policy {
+  const size = used('imds_rollout_canary');
+  const canary = size && { size, bake: used('imds_rollout_bake') ?? 600 };
   const buildSelector = used('imds_rollout_build_selector') && stored.imds_rollout_build_selector?.value;
   return {
     strategy: used('imds_rollout_strategy') ?? 'graceful',
@@ -154,6 +165,7 @@ function readPolicy(stored: Stored, used: Used): Policy {
     drainTimeout: used('imds_rollout_drain_timeout') ?? 12 * 3600,
     classWriter: used('imds_rollout_class_writer') ?? 'service',
     approval: used('imds_rollout_approval') ?? 'loosening',
+    ...(canary !== undefined && { canary }),
     ...(buildSelector !== undefined && { buildSelector }),
   };
 }

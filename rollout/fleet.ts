@@ -2,6 +2,7 @@
 import type { Instance } from './ec2.ts';
 import { TransientError } from './errors.ts';
 import { podName, waitingBuilds, wouldBeBuild } from './builds.ts';
+import { markOn, type CanaryRead } from './canary-mark.ts';
 import { holdOn, type Hold } from './hold.ts';
 import type { EC2NodeClass, Node, NodeClaim, NodePool, Pod } from './kubernetes.ts';
 import { NODECLASS_HASH, NODECLASS_HASH_VERSION } from './naming.ts';
@@ -29,6 +30,8 @@ export interface BuildNode {
   drifted: boolean;
   /** Our hold, on the node or on the NodeClaim that is not registered yet. */
   hold?: Hold;
+  /** That it is a canary, and what its instance's options were before. */
+  canary?: CanaryRead;
   /** Being deleted: no hold of ours is to be changed any more. */
   leaving: boolean;
 }
@@ -157,6 +160,7 @@ function join(read: Read, nodeClass: EC2NodeClass, isBuild: (pod: Pod) => boolea
     const instance = instanceId === undefined ? undefined : instances.get(instanceId);
     const pods = node === undefined ? [] : (podsByNode.get(node.metadata.name) ?? []);
     const hold = holdOn(node ?? claim);
+    const canary = node && markOn(node);
     return {
       name: node?.metadata.name ?? claim.metadata.name,
       claim,
@@ -168,6 +172,7 @@ function join(read: Read, nodeClass: EC2NodeClass, isBuild: (pod: Pod) => boolea
       hash: hashState(claim, nodeClass),
       drifted: isDrifted(claim),
       ...(hold && { hold }),
+      ...(canary && { canary }),
       leaving: isLeaving(claim, node, instance),
     };
   });

@@ -1,4 +1,6 @@
 /** Hold and patch: take the Lease, remember, protect every build node, then patch the class. */
+import { isCanaryDue } from './canary.ts';
+import { isCarriedOn } from './canary-mark.ts';
 import { contention } from './contend.ts';
 import { TransientError } from './errors.ts';
 import { readNodes } from './fleet.ts';
@@ -16,16 +18,16 @@ import type { Ports } from './ports.ts';
 import { baselineOf } from './purpose.ts';
 import type { Options, RolloutRecord } from './record.ts';
 import { runStep, type RunPorts, type Running } from './run.ts';
-import { conclude, READY_LOOK_SECONDS, type Concluding, type Rolling } from './state.ts';
+import { conclude, READY_LOOK_SECONDS, type Next, type Rolling } from './state.ts';
 import { takeTurn } from './turn.ts';
 import { awaitedOf, isAwaited, isExternal, leftToWriter, noticed } from './writer.ts';
 
 export type PatchPorts = RunPorts & Pick<Ports, 'reports'>;
 
-export const holdAndPatchStep = (ports: PatchPorts, state: Rolling): Promise<Rolling | Concluding> =>
+export const holdAndPatchStep = (ports: PatchPorts, state: Rolling): Promise<Next> =>
   runStep(ports, state, (running) => holdAndPatch(ports, running));
 
-async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
+async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Next> {
   const { state, ground } = running;
   if (state.takingBack !== undefined && isExternal(state))
     return conclude(state, 'Failed', leftToWriter(state.takingBack, state.target));
@@ -43,6 +45,8 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   };
   await writeRecord(ports, state.rack, before, record);
 
+  const canary = await canaryFirst({ ...running, record });
+  if (canary !== undefined) return canary;
   const why = isExternal(state) ? 'its class may be written at any time' : 'before the class is patched';
   const holds = await protectAll(ports, running, 'hold', why);
   if (holds.entries.length === 0 && holds.left > 0) {
@@ -58,6 +62,20 @@ async function holdAndPatch(ports: PatchPorts, running: Running): Promise<Rollin
   await writeProof(ports, state, holds.nodes);
   if (isExternal(state)) return leaveClass(ports, { ...running, record });
   return patchClass(ports, { ...running, record });
+}
+
+/** What comes before everything else where a canary is to be tried, or one is there and the class stays as it is. */
+async function canaryFirst({ state, ground, record }: Running): Promise<Rolling | undefined> {
+  if (isCanaryDue(state, record, ground.nodeClass))
+    return { ...state, next: 'modify-canary', lookAgainIn: 0, canary: state.canary ?? {} };
+  if (mismatches(state.target, classOptions(ground.nodeClass)).length > 0 || state.takingBack !== undefined)
+    return undefined;
+  const { nodeClass } = ground;
+  const isLeft = (await readNodes(ground)).some(
+    ({ canary, leaving }) =>
+      canary !== undefined && !leaving && (canary === 'unreadable' || !isCarriedOn(canary, nodeClass)),
+  );
+  return isLeft ? { ...state, next: 'put-canary-back', lookAgainIn: 0 } : undefined;
 }
 
 /** That everything was protected when the class was patched, also by a call whose own page was lost. */
@@ -112,9 +130,30 @@ function remember(
     generation: state.generation,
     asked,
     ...(approved !== undefined && { approved }),
+    ...canaryOnRecord({ state, ground, record }, now),
     // The deadline counts from the first patch of a purpose: neither a retry nor a successor prolongs it.
     ...(isSame && sameGoesOn),
     ...(prior !== undefined && record.classUid === uid && { prior }),
+  };
+}
+
+/** Before the first mark: that nodes may carry some, and how far Karpenter is with what was patched before. */
+function canaryOnRecord(
+  { state, ground, record }: Pick<Running, 'state' | 'ground' | 'record'>,
+  now: string,
+): Pick<RolloutRecord, 'canary'> {
+  if (record.canary !== undefined) {
+    const { putBack: _, ...canary } = record.canary;
+    return { canary };
+  }
+  if (!isCanaryDue(state, record, ground.nodeClass)) return {};
+  const { lastPatchAt = record.patchedAt, hashBefore } = record;
+  return {
+    canary: {
+      since: now,
+      ...(lastPatchAt !== undefined && { classPatchedAt: lastPatchAt }),
+      ...(hashBefore !== undefined && { hashBefore }),
+    },
   };
 }
 
@@ -173,7 +212,7 @@ const tellWaiting = ({ execution, target }: Rolling, { cluster, nodeClass }: Gro
     regarding: { kind: 'EC2NodeClass', name: nodeClass.metadata.name, uid: nodeClass.metadata.uid },
   });
 
-async function patchClass(ports: PatchPorts, running: Running): Promise<Rolling | Concluding> {
+async function patchClass(ports: PatchPorts, running: Running): Promise<Next> {
   const { state, ground, record } = running;
   const shared = await sharedNow(ground);
   if (shared !== undefined) return conclude(state, 'Failed', shared);

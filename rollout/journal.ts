@@ -35,6 +35,14 @@ export const planSchema = z.strictObject({
   notices: z.array(z.string()),
   nodes: z.array(plannedNodeSchema),
   blockers: z.array(z.strictObject({ node: z.string(), why: z.string() })),
+  canary: z
+    .strictObject({
+      nodes: z.array(z.string()),
+      bake: z.number().describe('seconds'),
+      none: z.string().exactOptional().describe('why there is none'),
+    })
+    .exactOptional()
+    .describe('the nodes that are modified live, and watched, before the class is patched'),
 });
 export type Plan = z.infer<typeof planSchema>;
 

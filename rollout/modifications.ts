@@ -14,7 +14,7 @@ export interface Due {
 }
 
 export const dueOf = (
-  { name, instance, builds }: BuildNode,
+  { name, instance, builds }: Pick<BuildNode, 'name' | 'instance' | 'builds'>,
   target: Options,
   at: string,
   why: string,

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Execution } from './ports.ts';
 
 export const HOLD_ANNOTATION = 'imds-rollout/hold';
+/** On a node: that it is a canary, and what its instance's options were before. */
+export const CANARY_ANNOTATION = 'imds-rollout/canary';
 export const GENERATION_ANNOTATION = 'imds-rollout/generation';
 export const ROLLOUT_ANNOTATION = 'imds-rollout/rollout';
 /** On the Lease: when the holder's execution started, which orders the rollouts of a class. */

@@ -1,6 +1,10 @@
 /** Observe: one look. Read everything, keep the table, say what comes next and when. */
+import { bakeLook, type BakePorts } from './bake.ts';
 import { selectorOf } from './builds.ts';
-import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
+import { isCanaryDue } from './canary.ts';
+import { markPatch } from './canary-mark.ts';
+import { count, oldestHold } from './counts.ts';
+import { readFleet, type Fleet } from './fleet.ts';
 import { clusterTimeOf, happenings } from './happenings.ts';
 import { NOTHING } from './hold.ts';
 import { writeJournal, type Entry } from './journal.ts';
@@ -8,23 +12,24 @@ import { duePatches, keep } from './keep.ts';
 import { launchFailure } from './launch.ts';
 import { classOptions, inWords, mismatches } from './options.ts';
 import { phaseOf, type Phase } from './phase.ts';
-import type { Ports } from './ports.ts';
 import { nextOf, type Look } from './progress.ts';
 import { lastPatchOf, type Options, type RolloutRecord } from './record.ts';
-import { runStep, type RunPorts, type Running } from './run.ts';
-import { few, READY_LOOK_SECONDS, type Concluding, type Counts, type Rolling } from './state.ts';
-import { table, verdictOf, type Wanted } from './table.ts';
+import { runStep, type Running } from './run.ts';
+import { few, READY_LOOK_SECONDS, type Next, type Rolling } from './state.ts';
+import { table, type Wanted } from './table.ts';
 import { awaitedOf, isAwaited, isExternal } from './writer.ts';
 
-export type ObservePorts = RunPorts & Pick<Ports, 'instances' | 'reports'>;
+export type ObservePorts = BakePorts;
 
-export const observeStep = (ports: ObservePorts, state: Rolling): Promise<Rolling | Concluding> =>
+export const observeStep = (ports: ObservePorts, state: Rolling): Promise<Next> =>
   runStep(ports, state, (running) => observe(ports, running));
 
-async function observe(ports: ObservePorts, running: Running): Promise<Rolling | Concluding> {
+async function observe(ports: ObservePorts, running: Running): Promise<Next> {
   const { ground, record, guard } = running;
   const { oldestHoldSince: _before, ...rest } = running.state;
   const state = { ...rest, looks: rest.looks + 1 };
+  if (state.canary?.markedAt !== undefined && isCanaryDue(state, record, ground.nodeClass))
+    return bakeLook(ports, { ...running, state }, state.canary.markedAt);
   const differs = mismatches(state.target, classOptions(ground.nodeClass)).length > 0;
   const isWaiting = isExternal(state) && state.awaitedSince !== undefined;
   if (state.patchedAt === undefined && !isWaiting)
@@ -32,6 +37,7 @@ async function observe(ports: ObservePorts, running: Running): Promise<Rolling |
   if (isExternal(state) ? differs !== isWaiting : differs) return holdAgain(ports, state, running);
 
   const fleet = await readFleet(ports, ground.cluster, ground.registration, ground, selectorOf(state.policy));
+  if (await takeMarksOff(running, fleet)) return { ...state, next: 'look', lookAgainIn: 1 };
   const now = ports.clock.now();
   const phase = phaseNow(state, fleet, record, now);
   const wanted = wantedOf(state, fleet, phase, now);
@@ -63,10 +69,18 @@ async function noteAsked(ports: ObservePorts, { state, record, asked }: Running)
   await ports.records.write(state.rack, { ...record, asked });
 }
 
-/** As it was when the nodes were read: what this look placed has no age yet, and what it released is gone. */
-function oldestHold(fleet: Fleet): Pick<Rolling, 'oldestHoldSince'> {
-  const [since] = fleet.nodes.flatMap(({ hold }) => hold?.since ?? []).sort();
-  return { ...(since !== undefined && { oldestHoldSince: since }) };
+/**
+ * The class has been patched: what was tried is as everything is to be, and there is nothing to go back to. True where
+ * a mark was written off, after which the nodes are read anew.
+ */
+async function takeMarksOff({ state, guard }: Running, { nodes }: Fleet): Promise<boolean> {
+  if (state.takingBack !== undefined) return false;
+  const marked = nodes.flatMap(({ canary, node }) => (canary !== undefined && node ? [node] : []));
+  for (const node of marked) {
+    const patch = markPatch(node, null);
+    if (patch) await guard.tryPatch('Node', node.metadata.name, patch);
+  }
+  return marked.length > 0;
 }
 
 /**
@@ -112,30 +126,9 @@ interface Seen {
   written: number;
 }
 
-/** Held once what is due is written; a node that cannot be judged keeps what it carries. */
-function heldAfter(fleet: Fleet, wanted: readonly Wanted[]): BuildNode[] {
-  const due = new Map(wanted.map(({ node, want }) => [node, want.protect || want.cordon]));
-  return fleet.nodes.filter((node) => due.get(node) ?? (node.hold !== undefined && !node.leaving));
-}
-
 /** What the look saw, judged: counts, and names of those that matter. */
 function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Seen): Look {
-  const judged = fleet.nodes
-    .filter(({ instance }) => instance?.state !== 'shutting-down')
-    .map((node) => ({ node, verdict: verdictOf(node, judgedBy(state), lastPatchOf(state)) }));
-  const of = (verdict: string): BuildNode[] =>
-    judged.filter((each) => each.verdict === verdict).map(({ node }) => node);
-  const heldNodes = heldAfter(fleet, wanted);
-  const busy = heldNodes.filter(({ builds }) => builds.length > 0);
-  const counts: Counts = {
-    right: of('right').length,
-    wrong: of('wrong').length,
-    unknown: of('unknown').length,
-    off: of('off').length,
-    held: heldNodes.length,
-    buildsOnHeldNodes: busy.reduce((sum, { builds }) => sum + builds.length, 0),
-    waitingBuilds: fleet.waiting.length,
-  };
+  const { counts, wrong, unknown, busy } = count(fleet, wanted, judgedBy(state), lastPatchOf(state));
   return {
     now,
     phase,
@@ -147,8 +140,8 @@ function lookOf(state: Rolling, { fleet, phase, now, wanted, left, written }: Se
     unsettledCordons: wanted.some(
       ({ want, node }) => want.cordon && want.protect && node.builds.length === 0,
     ),
-    wrong: of('wrong').map(({ name }) => name),
-    unknown: of('unknown').map(({ name }) => name),
+    wrong: wrong.map(({ name }) => name),
+    unknown: unknown.map(({ name }) => name),
     busy: busy.map(({ name, builds }) => `${name} (${few(builds, 2)})`),
     launchFailure: launchFailure(fleet),
   };

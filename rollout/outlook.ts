@@ -3,10 +3,10 @@ import type { Policy } from './desired.ts';
 import type { Plan } from './journal.ts';
 
 /**
- * Whether a node's instance is modified live. `at once`: by strategy immediate. `probable`: something keeps Karpenter
+ * Whether a node's instance is modified live. `as a canary`: before the class is patched. `at once`: by strategy immediate. `probable`: something keeps Karpenter
  * from it that does not end by itself. `if its Builds still run`: at the deadline; how long a Build runs nobody knows.
  */
-export type LiveModification = 'at once' | 'probable' | 'if its Builds still run' | 'no';
+export type LiveModification = 'as a canary' | 'at once' | 'probable' | 'if its Builds still run' | 'no';
 
 export interface NodeOutlook {
   node: string;
@@ -19,13 +19,14 @@ export interface NodeOutlook {
 }
 
 export const outlooks = (
-  { nodes, blockers }: Pick<Plan, 'nodes' | 'blockers'>,
+  { nodes, blockers, canary }: Pick<Plan, 'nodes' | 'blockers' | 'canary'>,
   policy: Pick<Policy, 'strategy' | 'stragglers'>,
 ): NodeOutlook[] =>
   nodes.map((planned) => {
     const blockedBy = blockers.find(({ node }) => node === planned.node)?.why ?? null;
     const { node, fate, builds } = planned;
-    return { node, fate, builds, blockedBy, live: liveOf(planned, blockedBy, policy) };
+    const live = canary?.nodes.includes(node) === true ? 'as a canary' : liveOf(planned, blockedBy, policy);
+    return { node, fate, builds, blockedBy, live };
   });
 
 function liveOf(

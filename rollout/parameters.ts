@@ -74,6 +74,25 @@ function meantDuration(text: string): string {
   return durationSeconds(text) === undefined ? `${text}m` : text;
 }
 
+/** How many nodes are tried first: a number of them, or a share in percent. */
+export interface CanarySize {
+  number: number;
+  unit: 'nodes' | 'percent';
+}
+
+/** A whole number of nodes from 1, or a whole percentage. */
+function nodesOrShare(text: string): Read<CanarySize> {
+  const unit = text.endsWith('%') ? 'percent' : 'nodes';
+  const most = unit === 'percent' ? 100 : Number.MAX_SAFE_INTEGER;
+  const read = whole(1, most)(unit === 'percent' ? text.slice(0, -1) : text);
+  if (read.ok) return { ok: true, value: { number: read.value, unit } };
+  const meant = bare(text);
+  const share = meant.endsWith('%');
+  const nearest = whole(1, share ? 100 : most)(share ? meant.slice(0, -1) : meant);
+  const number = nearest.ok ? String(nearest.value) : nearest.nearest;
+  return number === undefined ? { ok: false } : { ok: false, nearest: `${number}${share ? '%' : ''}` };
+}
+
 const hopLimit = whole(1, 64);
 const flag = (text: string): Read<boolean> =>
   text === 'true' ? { ok: true, value: true } : { ok: true, value: false };
@@ -200,6 +219,20 @@ export const parameters = {
     accepted: '`never`, `loosening` or `always`',
     meaning: 'which changes need a person’s approval',
     read: oneOf('never', 'loosening', 'always'),
+  },
+  imds_rollout_canary: {
+    groups: ['rollout'],
+    fallback: 'none',
+    accepted: 'a whole number of nodes from 1, or a percentage from `1%` to `100%`, which rounds up',
+    meaning: 'how many wrong build nodes are modified live, and watched, before the class is touched',
+    read: nodesOrShare,
+  },
+  imds_rollout_bake: {
+    groups: ['rollout'],
+    fallback: '`10m`',
+    accepted: 'a duration from `1m` to `24h`',
+    meaning: 'how long the canary is watched once its options are in force; without a canary it is not read',
+    read: duration('1m', '24h'),
   },
 } as const satisfies Record<string, Parameter<unknown>>;
 

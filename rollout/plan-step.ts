@@ -1,16 +1,10 @@
 /** The first step of an execution: from what is proposed to a rollout, to the wait for a person, or to an end. */
-import {
-  APPROVAL_SECONDS,
-  changesInWords,
-  covers,
-  type Approval,
-  type Decided,
-  type Question,
-} from './approval.ts';
+import { APPROVAL_SECONDS, changesInWords, covers, type Decided, type Question } from './approval.ts';
 import { writeJournal, type Entry } from './journal.ts';
 import { describePlan, propose, type PlanPorts, type Proposal } from './plan.ts';
-import type { Approved } from './record.ts';
-import type { State } from './state.ts';
+import type { Approved, Outcome } from './record.ts';
+import { DECIDED, isAskedBy, shallStart } from './shall-start.ts';
+import { putBackAndEnd, type PuttingBack, type State } from './state.ts';
 
 interface Planning {
   rack: string;
@@ -30,8 +24,42 @@ export async function planStep(ports: PlanPorts, planning: Planning): Promise<St
   const over = asked && endOfAnswer(step, asked.question, asked.decided);
   if (over !== undefined) return over;
   const proposal = await propose(ports, rack, execution);
+  const putBack = await canaryAlone(ports, step, proposal);
+  if (putBack !== undefined) return putBack;
   return (await beforeEarlier(ports, step, proposal)) ?? takeUp(ports, step, proposal, asked);
 }
+
+/**
+ * The end of a canary that nobody goes on with: reconcile found its marks, and what was decided last still stands. It
+ * is put back, and that outcome stays. undefined where a rollout is due, which takes the canary over.
+ */
+async function canaryAlone(
+  ports: PlanPorts,
+  step: Step,
+  proposal: Proposal,
+): Promise<PuttingBack | undefined> {
+  const record = await ports.records.read(step.rack);
+  if (record.canary?.putBack !== true) return undefined;
+  const [approval, stored] = await Promise.all([
+    ports.approvals.read(step.rack),
+    ports.parameters.list(step.rack),
+  ]);
+  if (shallStart({ record, approval, isWaiting: false }, stored, proposal)) return undefined;
+  const last = record.last && STANDS.includes(record.last.outcome) ? record.last : undefined;
+  const ending = {
+    ...step,
+    next: 'conclude' as const,
+    outcome: last?.outcome ?? ('Withdrawn' as const),
+    reason: last?.reason ?? 'nobody goes on with the canary of an earlier rollout',
+    target: { ...record.baseline, ...record.ask },
+    ...(last?.generation !== undefined && { generation: last.generation }),
+    ...(last !== undefined && { parameters: last.parameters }),
+  };
+  return putBackAndEnd(ending, ports.clock.now());
+}
+
+/** What was decided, and is not changed by putting a canary back. */
+const STANDS: readonly Outcome[] = [...DECIDED, 'Refused', 'Withdrawn'];
 
 /** What a proposal becomes: a rollout, the wait for a person, or an end. */
 async function takeUp(
@@ -112,7 +140,3 @@ async function beforeEarlier(ports: PlanPorts, step: Step, proposal: Proposal): 
   const waitsFor = `the end of ${awaiting.execution}, which waits for approval of what is not asked any more`;
   return { ...step, next: 'end-wait', earlier: awaiting.execution, waitsFor };
 }
-
-/** Whether the question that stands is the one that a proposal asks. */
-export const isAskedBy = (awaiting: NonNullable<Approval['awaiting']>, proposal: Proposal): boolean =>
-  proposal.kind === 'roll' && proposal.question !== undefined && covers(awaiting, proposal.question);

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { isApprovedPurpose, questionOf, type Question } from './approval.ts';
 import { waitsFor } from './blockers.ts';
 import { selectorOf } from './builds.ts';
-import { decide, type Decision } from './desired.ts';
+import { chooseCanary, isCanaryDue, type Choice } from './canary.ts';
+import { decide, type Decision, type Policy } from './desired.ts';
 import { TransientError } from './errors.ts';
 import { readFleet, type BuildNode, type Fleet } from './fleet.ts';
 import { readGround, registrationOf, type Ground } from './ground.ts';
@@ -80,7 +81,8 @@ export async function propose(
     // Its nodes are about to be replaced, right as they may be, and nobody protects what runs on them.
     (hasCome(record, { ...purpose, policy: decision.policy }, ground.nodeClass)
       ? `EC2NodeClass ${ground.nodeClass.metadata.name} has come to say what is asked`
-      : undefined);
+      : undefined) ??
+    canaryStanding(fleet);
   const held = fleet.nodes
     .filter(({ hold, leaving }) => hold !== undefined && !leaving)
     .map(({ name }) => name);
@@ -93,6 +95,8 @@ export async function propose(
       fleet,
     };
   }
+  const canary = plannedCanary(decision.policy, purpose, { ground, fleet, record });
+  if (canary?.kind === 'refused') return end('Refused', canary.why);
   const lease = await findLease(ground.cluster, ground.nodeClass.metadata.name);
   if (lease === undefined) return end('Refused', leaseMissing(ground.nodeClass.metadata.name));
   const running = await alreadyRunning(ports, lease, purpose, execution);
@@ -114,6 +118,31 @@ export async function propose(
   };
 }
 
+/** That an earlier rollout left its canary, which is to be taken over or put back. */
+function canaryStanding({ nodes }: Fleet): string | undefined {
+  const marked = nodes.filter(({ canary, leaving }) => canary !== undefined && !leaving);
+  return marked.length > 0
+    ? `${few(marked.map(({ name }) => name))} still canary of an earlier rollout`
+    : undefined;
+}
+
+interface Seen {
+  ground: Ground;
+  fleet: Fleet;
+  record: RolloutRecord;
+}
+
+/** The canary that a rollout would begin with; undefined where it has none, or goes on with one that stands. */
+function plannedCanary(
+  policy: Policy,
+  purpose: Purpose,
+  { ground, fleet, record }: Seen,
+): Choice | undefined {
+  const isDue = isCanaryDue({ ...purpose, policy }, record, ground.nodeClass);
+  if (policy.canary === undefined || !isDue || canaryStanding(fleet) !== undefined) return undefined;
+  return chooseCanary(policy.canary.size, fleet, purpose.target);
+}
+
 /** What a person has to approve; undefined where the policy lets the change start by itself. */
 function questionAbout(
   { policy }: Asks,
@@ -125,7 +154,10 @@ function questionAbout(
   const from = classOptions(nodeClass);
   const live = [
     ...standing(policy, record, nodeClass),
-    ...fleet.nodes.flatMap(({ instance }) => instance?.metadataOptions ?? []),
+    // What a canary is tried with nobody has come to rely on: it counts as what it was.
+    ...fleet.nodes.flatMap(({ instance, canary }) =>
+      canary === undefined || canary === 'unreadable' ? (instance?.metadataOptions ?? []) : canary.before,
+    ),
   ];
   const why = needsApproval(policy, live, purpose.target);
   if (why === undefined) return undefined;
@@ -187,7 +219,7 @@ async function alreadyRunning(
 /** What becomes of the class and of each node, of what was seen already; reads only what may block. */
 export async function describePlan(
   ports: Pick<Ports, 'clock'>,
-  { ground, fleet, purpose, asks }: Pick<Rollout, 'ground' | 'fleet' | 'purpose' | 'asks'>,
+  { ground, fleet, purpose, asks, record }: Pick<Rollout, 'ground' | 'fleet' | 'purpose' | 'asks' | 'record'>,
 ): Promise<Plan> {
   const { nodeClass, cluster } = ground;
   const [events, budgets] = await Promise.all([cluster.list('Event'), cluster.list('PodDisruptionBudget')]);
@@ -227,7 +259,16 @@ export async function describePlan(
     notices: asks.notices,
     nodes,
     blockers: blocked,
+    ...canaryPlan(asks.policy, purpose, { ground, fleet, record }),
   };
+}
+
+function canaryPlan(policy: Policy, purpose: Purpose, seen: Seen): Pick<Plan, 'canary'> {
+  const choice = plannedCanary(policy, purpose, seen);
+  if (policy.canary === undefined || choice === undefined || choice.kind === 'refused') return {};
+  const nodes = choice.kind === 'chosen' ? choice.nodes.map(({ name }) => name) : [];
+  const { bake } = policy.canary;
+  return { canary: { nodes, bake, ...(choice.kind === 'none' && { none: choice.why }) } };
 }
 
 function expiry({ claim }: BuildNode): Pick<Plan['nodes'][number], 'expiresAt'> {

@@ -183,7 +183,7 @@ function withWrong(state: Rolling, look: Look): Rolling | Concluding | undefined
   const inFlux = look.phase.kind !== 'settled' && look.phase.kind !== 'awaited';
   const atOnce = strategy === 'immediate' && !inFlux && !passed;
   const due = atOnce || (passed && stragglers === 'modify');
-  return due && mayModify(state, look)
+  return due && mayModify(state, look.now)
     ? { ...state, next: 'modify-stragglers', lookAgainIn: 0, waitsFor: `live modification of ${names}` }
     : undefined;
 }
@@ -193,7 +193,7 @@ const withAwaited = (reason: string, { phase }: Look): string =>
   phase.kind === 'awaited' ? `${reason}; ${phase.why}` : reason;
 
 /** EC2 that accepts nothing is asked less and less often, up to every 10 minutes: looks go on between. */
-function mayModify({ bucket }: Rolling, { now }: Look): boolean {
+export function mayModify({ bucket }: Rolling, now: Date): boolean {
   if (bucket === undefined || bucket.refused === 0) return true;
   return since(now, bucket.at) / 1000 >= Math.min(600, 10 * 2 ** bucket.refused);
 }

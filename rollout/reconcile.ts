@@ -13,7 +13,9 @@ import type { Registration, StoredParameter } from './ports.ts';
 import { purposeOf } from './purpose.ts';
 import type { Outcome, RolloutRecord } from './record.ts';
 import { shallStart, type Remembered } from './shall-start.ts';
+import { markedNodes } from './put-back.ts';
 import { startRollout } from './start.ts';
+import { few } from './state.ts';
 import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
 import { findHolder, findLease, holderOf, LONGEST_FUNCTION_MS, passLease, TurnLost } from './turn.ts';
 
@@ -62,8 +64,8 @@ async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
   const record = await ports.records.read(rack);
   const approval = await ports.approvals.read(rack);
   const decision = decide(stored, Object.keys(record.baseline).length > 0);
-  const left = record.holdsMayExist || approval.awaiting !== undefined;
-  if (!left && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
+  const mayBeLeft = record.holdsMayExist || approval.awaiting !== undefined;
+  if (!mayBeLeft && (decision.kind === 'inert' || decision.kind === 'asksNothing')) {
     return { rack, did: 'nothing', what: 'asks for nothing', measured: {} };
   }
   const { registration, others } = await registrationOf(ports, rack);
@@ -84,14 +86,19 @@ async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
     }
   }
   const memory = { record, approval, isWaiting: waiting !== undefined };
-  if (read?.kind !== 'found') return startWhereNeeded(ports, rack, memory, stored, {});
+  const marked =
+    record.canary !== undefined && registration && read
+      ? await markedNodes(read.kind === 'gone' ? read.cluster : read.ground.cluster, registration)
+      : [];
+  const left = marked.map(({ node }) => node.metadata.name);
+  if (read?.kind !== 'found') return startWhereNeeded(ports, rack, memory, stored, {}, left);
   const ended = await endDeadHolder(ports, rack, read.ground);
   if (ended !== undefined) return ended;
-  if (!record.holdsMayExist) return startWhereNeeded(ports, rack, memory, stored, {});
+  if (!record.holdsMayExist) return startWhereNeeded(ports, rack, memory, stored, {}, left);
   const { changed, measured } = await keepTable(ports, rack, read.ground, decision, record);
   return changed > 0
     ? { rack, did: 'table', what: `${String(changed)} holds changed`, measured }
-    : startWhereNeeded(ports, rack, memory, stored, measured);
+    : startWhereNeeded(ports, rack, memory, stored, measured, left);
 }
 
 /**
@@ -206,7 +213,7 @@ async function keepTable(
   );
   const check = (): Promise<void> => assertFree(ground, undefined);
   const kept = await keep(ports, writes(ground, check), duePatches(wanted, undefined, now), NO_EVIDENCE);
-  const held = fleet.nodes.some(({ hold, leaving }) => hold !== undefined && !leaving);
+  const held = fleet.nodes.some(({ hold, canary, leaving }) => (hold ?? canary) !== undefined && !leaving);
   if (!held && kept.left === 0) await forget(ports, rack, check, now);
   const released = kept.entries.flatMap((entry) =>
     entry.what === 'hold' && !entry.protected && !entry.cordoned ? [entry.node] : [],
@@ -233,26 +240,35 @@ async function forget(
   if (outlived) return;
   // Read before the Lease is looked at: a rollout that begins writes its own record only after it took the Lease.
   await check();
-  await ports.records.write(rack, { ...record, holdsMayExist: false });
+  const { canary: _, ...rest } = record;
+  await ports.records.write(rack, { ...rest, holdsMayExist: false });
 }
 
-/** Starts a rollout where something differs, unless what was decided of it still stands. */
+/** Starts a rollout where something differs, unless what was decided of it still stands; else what puts a canary back. */
 async function startWhereNeeded(
   ports: ReconcilePorts,
   rack: string,
   memory: Remembered,
   stored: readonly StoredParameter[],
   before: Measured,
+  /** Nodes that carry the mark of a canary. */
+  marked: readonly string[],
 ): Promise<Visit> {
   const proposal = await propose(ports, rack);
   const { fleet, purpose } = proposal;
   const measured = fleet && purpose ? measureFleet(fleet, purpose.target, memory.record) : before;
-  if (!shallStart(memory, stored, proposal)) {
+  const isDue = shallStart(memory, stored, proposal);
+  if (!isDue && marked.length > 0) {
+    const record = await ports.records.read(rack);
+    const canary = { since: ports.clock.now().toISOString(), ...record.canary, putBack: true };
+    await ports.records.write(rack, { ...record, canary });
+  } else if (!isDue) {
     const what = memory.isWaiting
       ? `${memory.approval.awaiting?.execution ?? ''} waits for approval`
       : proposal.reason;
     return { rack, did: 'nothing', what, measured };
   }
   const started = await startRollout(ports, rack);
-  return { rack, did: 'started', what: `${started.execution}: ${proposal.reason}`, measured };
+  const why = isDue ? proposal.reason : `canary ${few([...marked])} is to be put back`;
+  return { rack, did: 'started', what: `${started.execution}: ${why}`, measured };
 }

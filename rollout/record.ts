@@ -70,6 +70,17 @@ export const recordSchema = z.strictObject({
   takingBack: z.strictObject({ since: instant, why: z.string() }).exactOptional(),
   /** When values that somebody had put back were written again, within an hour, and over which generation of the class. */
   reapplied: z.array(z.strictObject({ at: instant, classGeneration: z.int() })).exactOptional(),
+  /** From before the first mark of a canary until a whole look found none: nodes may carry marks. */
+  canary: z
+    .strictObject({
+      since: instant,
+      /** Nobody goes on with it: whoever plans next puts it back, and the last outcome stays. */
+      putBack: z.boolean().exactOptional(),
+      /** How far Karpenter was with the class then, which an earlier rollout may have patched just before. */
+      classPatchedAt: instant.exactOptional(),
+      hashBefore: z.string().exactOptional(),
+    })
+    .exactOptional(),
   /** Written before the first hold, cleared when a whole look found none. */
   holdsMayExist: z.boolean(),
   /** When the Lease last changed hands by force: a Lambda of the old holder may still write for its time-out. */

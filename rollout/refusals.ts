@@ -61,6 +61,14 @@ export const refusals = {
     says: '{who} enforces HttpTokens=required (HttpTokensEnforced), so httpTokens=optional cannot be launched',
     remedy: 'the account forbids `optional`: ask for `required`',
   },
+  canaryTooLarge: {
+    says: 'imds_rollout_canary is {canary} and NodePool {pool} has {eligible} that can be one (running, registered, with other options than asked for): set a smaller number, or a percentage',
+    remedy: 'set a smaller number or a percentage, unset it, or wait until the pool has grown',
+  },
+  canaryExternal: {
+    says: 'imds_rollout_canary is {canary} and imds_rollout_class_writer is external: when the class is written is its writer’s to say, so no canary can come before',
+    remedy: 'unset `imds_rollout_canary`, or let this service write the class',
+  },
 } as const satisfies Record<string, Refusal>;
 
 export type RefusalName = keyof typeof refusals;

@@ -27,17 +27,21 @@ interface End {
   now: Date;
   /** Whether it may have written to the cluster. */
   touched: boolean;
+  /** Whether no node carries the mark of a canary any more. */
+  isCanaryOver: boolean;
   /** Hash of what the parameters are refused for by now. */
   refused?: string;
 }
 
 /** The record once a rollout is over: what is underway stays only where it may be taken up again. */
 export function remembered(record: RolloutRecord, end: End): RolloutRecord {
-  const { ending, stored, report, now, touched, refused } = end;
+  const { ending, stored, report, now, touched, isCanaryOver, refused } = end;
   // The record says that holds may exist from before the first one is placed.
   const { held, known = !record.holdsMayExist } = end.tidied;
-  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince, takingBack, baseline, approved, ...rest } =
+  const { patchedAt, lastPatchAt, hashBefore, prior, awaitedSince, takingBack, baseline, approved, ...kept } =
     record;
+  const { canary: marks, ...rest } = kept;
+  const canary = isCanaryOver ? undefined : marks;
   const over = ending.outcome === 'Succeeded' || ending.outcome === 'RolledBack';
   const underway = {
     ...(patchedAt !== undefined && { patchedAt }),
@@ -57,7 +61,11 @@ export function remembered(record: RolloutRecord, end: End): RolloutRecord {
     ...(ending.outcome === 'Succeeded' && { reached: without(ending.target ?? {}, given) }),
     ...(approved !== undefined && isStillApproved(record, ending) && { approved }),
     baseline: without(baseline, given),
-    holdsMayExist: touched ? !known || held.length > 0 || outlived : record.holdsMayExist,
+    // As long as a node may carry a mark, reconcile has to look.
+    ...(canary !== undefined && { canary }),
+    holdsMayExist: touched
+      ? !known || held.length > 0 || outlived || canary !== undefined
+      : record.holdsMayExist,
     last: {
       outcome: ending.outcome,
       reason: ending.reason.slice(0, REASON_LENGTH),

@@ -7,7 +7,7 @@ import { executionName, executionsOf } from './naming.ts';
 import { datesOf, namesHash } from './plan.ts';
 import type { Ports } from './ports.ts';
 import type { RolloutRecord } from './record.ts';
-import { conclude, type Concluding, type Rolling } from './state.ts';
+import { conclude, type Concluding, type Next, type Rolling } from './state.ts';
 import { AskWithdrawn, TurnLost } from './turn.ts';
 
 export type RunPorts = Pick<Ports, 'clock' | 'parameters' | 'records' | 'clusters' | 'workflow'>;
@@ -30,8 +30,8 @@ export interface Running {
 export async function runStep(
   ports: RunPorts,
   state: Rolling,
-  step: (running: Running) => Promise<Rolling | Concluding>,
-): Promise<Rolling | Concluding> {
+  step: (running: Running) => Promise<Next>,
+): Promise<Next> {
   const { registration, others } = await registrationOf(ports, state.rack);
   if (registration === undefined)
     return conclude(state, 'Withdrawn', `rack ${state.rack} is not registered any more`);
@@ -59,7 +59,9 @@ export async function runStep(
       guard,
     });
     // Written from now on, a parameter was not decided by, however long it takes to conclude.
-    return next.next === 'conclude' ? { ...next, parameters: datesOf(parameters) } : next;
+    return next.next === 'conclude' || next.next === 'put-back-and-end'
+      ? { ...next, parameters: datesOf(parameters) }
+      : next;
   } catch (error) {
     if (error instanceof AskWithdrawn) return conclude(state, 'Withdrawn', error.message);
     if (error instanceof TurnLost) return supersede(ports, state, error.message);

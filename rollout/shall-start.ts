@@ -1,6 +1,5 @@
 /** Whether reconcile starts a rollout: where something differs, unless what was decided of it still stands. Pure. */
-import type { Approval, Question } from './approval.ts';
-import { isAskedBy } from './plan-step.ts';
+import { covers, type Approval, type Question } from './approval.ts';
 import { datesOf, type Proposal } from './plan.ts';
 import type { StoredParameter } from './ports.ts';
 import { REASON_LENGTH, type Outcome, type RolloutRecord } from './record.ts';
@@ -8,7 +7,14 @@ import { refusalHash } from './refusals.ts';
 import { hasCome } from './writer.ts';
 
 /** Decided by people or by limits: not retried until a parameter is written again or retry is called. */
-const DECIDED: readonly Outcome[] = ['Rejected', 'Expired', 'Aborted', 'Contended', 'RolledBack', 'Failed'];
+export const DECIDED: readonly Outcome[] = [
+  'Rejected',
+  'Expired',
+  'Aborted',
+  'Contended',
+  'RolledBack',
+  'Failed',
+];
 
 /** What the service remembers of a rack. */
 export interface Remembered {
@@ -78,3 +84,7 @@ function isAnswered(
 
 const sorted = (dates: Record<string, string>): [string, string][] =>
   Object.entries(dates).sort(([a], [b]) => a.localeCompare(b));
+
+/** Whether the question that stands is the one that a proposal asks. */
+export const isAskedBy = (awaiting: NonNullable<Approval['awaiting']>, proposal: Proposal): boolean =>
+  proposal.kind === 'roll' && proposal.question !== undefined && covers(awaiting, proposal.question);

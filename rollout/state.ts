@@ -18,6 +18,12 @@ const policySchema = z.strictObject({
   drainTimeout: z.number(),
   classWriter: z.enum(['service', 'external']),
   approval: z.enum(['never', 'loosening', 'always']),
+  canary: z
+    .strictObject({
+      size: z.strictObject({ number: z.int(), unit: z.enum(['nodes', 'percent']) }),
+      bake: z.number(),
+    })
+    .exactOptional(),
   buildSelector: z.string().exactOptional(),
 });
 
@@ -43,9 +49,29 @@ const stepSchema = z.strictObject({
   looks: z.int(),
 });
 
+const canarySchema = z.strictObject({
+  /** Since when its nodes carry their marks: from then on they may be modified, and what they show counts. */
+  markedAt: instant.exactOptional(),
+  /** Since when the options are in force on every one of them. */
+  bakingSince: instant.exactOptional(),
+  /** How often all of them vanished and others were chosen. */
+  chosenAgain: z.int().exactOptional(),
+  /** How it ended, in words: the class may be patched. */
+  over: z.string().exactOptional(),
+  /** Since when it is being put back. */
+  putBackSince: instant.exactOptional(),
+});
+
 /** A rollout on its way. */
 export const rollingSchema = stepSchema.extend({
-  next: z.enum(['hold-and-patch', 'look', 'modify-stragglers', 'take-back']),
+  next: z.enum([
+    'hold-and-patch',
+    'modify-canary',
+    'put-canary-back',
+    'look',
+    'modify-stragglers',
+    'take-back',
+  ]),
   /** Seconds. */
   lookAgainIn: z.int().min(0),
   generation: z.string(),
@@ -78,6 +104,8 @@ export const rollingSchema = stepSchema.extend({
   /** Strategy immediate: every live instance has been asked to change before the patch. */
   modifiedAll: z.boolean().exactOptional(),
   takingBack: z.string().exactOptional(),
+  /** How far it is with its canary; absent where it has none. Which nodes they are their own marks say. */
+  canary: canarySchema.exactOptional(),
   /** Who approved of it, where somebody had to. */
   approved: approvedSchema.exactOptional(),
   counts: countsSchema.exactOptional(),
@@ -120,18 +148,36 @@ export const concludingSchema = stepSchema.extend({
   strategy: policySchema.shape.strategy.exactOptional(),
   /** lastModifiedDate by parameter key, of what it was decided by: a later date is a parameter written again. */
   parameters: z.record(z.string(), instant).exactOptional(),
+  /** What of the canary can never be put back, in words; the first few. */
+  neverPutBack: z.array(z.string()).exactOptional(),
+  /** That its canary could not be put back: no further try is made by this execution. */
+  canaryLeft: z.boolean().exactOptional(),
   /** Where a success goes on if the last look before it is written down does not find it. */
   unlessCompliant: rollingSchema.exactOptional(),
 });
 export type Concluding = z.infer<typeof concludingSchema>;
 
+/** An end that is decided and comes once the canary has its options of before again. */
+export const puttingBackSchema = concludingSchema.extend({
+  next: z.literal('put-back-and-end'),
+  /** Seconds. */
+  lookAgainIn: z.int().min(0),
+  putBackSince: instant,
+  waitsFor: z.string(),
+});
+export type PuttingBack = z.infer<typeof puttingBackSchema>;
+
 export const stateSchema = z.discriminatedUnion('next', [
   rollingSchema,
   awaitingSchema,
   endWaitSchema,
+  puttingBackSchema,
   concludingSchema,
 ]);
-export type State = Rolling | Awaiting | EndWait | Concluding;
+/** What a step of a rollout leads to. */
+export type Next = Rolling | PuttingBack | Concluding;
+
+export type State = Rolling | Awaiting | EndWait | PuttingBack | Concluding;
 
 /** How a task is invoked: the execution's own name and start come from Step Functions' context object. */
 export const taskEvent = <S extends z.ZodType>(state: S) =>
@@ -178,3 +224,12 @@ export function conclude(state: Rolling, outcome: Concluding['outcome'], reason:
     ...(outcome === 'Succeeded' && { unlessCompliant: state }),
   };
 }
+
+/** An end that comes once the canary is as it was before; at once where none of it was modified. */
+export const putBackAndEnd = (ending: Concluding, now: Date): PuttingBack => ({
+  ...ending,
+  next: 'put-back-and-end',
+  lookAgainIn: 0,
+  putBackSince: now.toISOString(),
+  waitsFor: 'the canary to have its options of before again',
+});

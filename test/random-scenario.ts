@@ -33,6 +33,8 @@ const values: Record<string, fc.Arbitrary<unknown>> = {
   imds_rollout_drain_timeout: fc.oneof(minutes(0, 60), fc.constant('0')),
   imds_rollout_class_writer: mostly('service', 'external'),
   imds_rollout_approval: mostly('never', 'loosening', 'always'),
+  imds_rollout_canary: mostly('1', '50%', '100%', '4'),
+  imds_rollout_bake: minutes(1, 15),
 };
 const imdsKeys = Object.keys(values).filter((key) => key.includes('imds_http') || key.includes('build_imds'));
 
@@ -119,6 +121,7 @@ const fault = fc.record({
     'states:*',
     'events:*',
     'eks:*',
+    'cloudwatch:*',
   ),
   what: fc.constantFrom<object>(
     { error: 'ThrottlingException' },

@@ -44,6 +44,15 @@ export function planDocument(explained: Explanation): Document {
 const text = (words: string, notable = false): Block => ({ kind: 'text', text: words, notable });
 const heading = (words: string): Block => ({ kind: 'heading', text: words });
 
+/** Which nodes are tried first, for how long, and what is looked at there. */
+function canaryText({ nodes, bake, none }: NonNullable<Plan['canary']>): string {
+  if (none !== undefined) return `Canary: none, ${none}`;
+  return (
+    `Canary: ${nodes.join(', ')}, modified live and watched for ${formatDuration(bake * 1000)}. A call that is rejected ` +
+    'for want of a token (MetadataNoTokenRejected) or a failed Build there puts them back as they were, and the class is not touched'
+  );
+}
+
 function classBlocks({ plan, approval, policy }: Explanation): Block[] {
   if (plan === null) return [];
   const owners = Object.entries(plan.owners).map(([manager, fields]) => `${manager} (${fields.join(', ')})`);
@@ -56,6 +65,7 @@ function classBlocks({ plan, approval, policy }: Explanation): Block[] {
           ),
         ]
       : []),
+    ...(plan.canary === undefined ? [] : [text(canaryText(plan.canary))]),
     ...(plan.restoring.length > 0 ? [text(`Given back afterwards: ${plan.restoring.join(', ')}`)] : []),
     ...(plan.looser.length > 0 ? [text(`Looser: ${plan.looser.join(', ')}`, true)] : []),
     ...(owners.length > 0 ? [text(`Managed by others: ${owners.join(', ')}`)] : []),
@@ -154,6 +164,7 @@ function nodeBlocks({ plan, nodes, policy, singleReplicas }: Explanation): Block
 }
 
 const LIVE: Record<LiveModification, (deadline: string) => string> = {
+  'as a canary': () => 'first of all, as a canary',
   'at once': () => 'at once, by strategy immediate',
   probable: (deadline) => `probably, ${deadline} after the patch`,
   'if its Builds still run': (deadline) => `if a Build still runs ${deadline} after the patch`,

@@ -68,7 +68,10 @@ function runsTooLong(truth: Truth, execution: ObservedExecution): string[] {
     .parameters()
     .some((parameter) => parameter.key === 'imds_rollout_class_writer' && parameter.value === 'external');
   const asked = askedSomebody(truth, execution.name) ? approvalWait : 0;
-  const most = (isExternal ? 2 : 1) * once + asked + slack;
+  const canary = truth.parameters().some(({ key }) => key === 'imds_rollout_canary');
+  // Another canary is chosen twice at most where all of it vanishes.
+  const bake = canary ? 3 * (value('imds_rollout_bake', '10m') + slack) : 0;
+  const most = (isExternal ? 2 : 1) * once + asked + bake + slack;
   if (truth.now().getTime() - Date.parse(execution.startedAt) <= most) return [];
   return [`${execution.name} does not end: it runs since ${execution.startedAt}`];
 }

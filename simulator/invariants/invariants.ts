@@ -3,6 +3,7 @@ import type { AuditEntry } from '../parts.ts';
 import { allowedWrites, untouchedRack } from './allowed-writes.ts';
 import { baselineRestored } from './baseline-restored.ts';
 import { endsWell } from './ends-well.ts';
+import { createCanaries } from './canary-put-back.ts';
 import { createHistory } from './history.ts';
 import { holdsInTable } from './holds-in-table.ts';
 import { neverLooser } from './never-looser.ts';
@@ -24,9 +25,11 @@ export interface Invariants {
 /** To be made when the world stands and nothing has happened in it yet. */
 export function createInvariants(truth: Truth): Invariants {
   const history = createHistory(truth);
+  const canaries = createCanaries(truth, history);
   const rules: readonly Rule[] = [
     allowedWrites(truth, history),
-    neverLooser(truth, history),
+    neverLooser(truth, history, canaries),
+    canaries.rule,
     noBuildLost(truth, history),
     oneWriter(truth),
     untouchedRack(history),

@@ -3,16 +3,21 @@ import type { Options } from '../../rollout/record.ts';
 import type { AuditEntry } from '../parts.ts';
 import { isLooser, optionNames } from './ask.ts';
 import { fields, isOurs, patchedOptions } from './facts.ts';
+import type { Canaries } from './canary-put-back.ts';
 import type { History } from './history.ts';
 import type { Rule, Truth } from './truth.ts';
 
 /** Invariant 2. */
-export function neverLooser(truth: Truth, history: History): Rule {
+export function neverLooser(
+  truth: Truth,
+  history: History,
+  canaries: Pick<Canaries, 'before'> = { before: () => undefined },
+): Rule {
   return {
     invariant: '2 never-looser',
     onCall(entry) {
       if (!isOurs(entry) || !entry.write || entry.error !== undefined) return [];
-      if (entry.api === 'ec2:ModifyInstanceMetadataOptions') return looserInstance(history, entry);
+      if (entry.api === 'ec2:ModifyInstanceMetadataOptions') return looserInstance(history, entry, canaries);
       return looserClass(truth, history, entry);
     },
   };
@@ -28,11 +33,14 @@ function looserClass(truth: Truth, history: History, entry: AuditEntry): string[
     .map((option) => inWords(history, entry, option, written));
 }
 
-function looserInstance(history: History, entry: AuditEntry): string[] {
+function looserInstance(history: History, entry: AuditEntry, canaries: Pick<Canaries, 'before'>): string[] {
   const written = valuesOf(fields(entry.body));
   const before = history.instanceBefore(entry.target ?? '');
+  // A canary is put back to exactly what it was: its mark is the record of that.
+  const marked = canaries.before(entry.target ?? '');
   return optionNames
     .filter((option) => {
+      if (marked !== undefined && written[option] === marked[option]) return false;
       const owned = history.acceptable().some(({ target }) => target[option] !== undefined);
       return owned
         ? isTooLoose(history, option, written)

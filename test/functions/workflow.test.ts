@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as errors from '../../rollout/errors.ts';
 import { outcomes } from '../../rollout/record.ts';
 import { APPROVAL_SECONDS } from '../../rollout/approval.ts';
-import { awaitingSchema, endWaitSchema, rollingSchema } from '../../rollout/state.ts';
+import { awaitingSchema, endWaitSchema, puttingBackSchema, rollingSchema } from '../../rollout/state.ts';
 import { functionNames } from '../../simulator/scenario/names.ts';
 
 interface Transition {
@@ -94,8 +94,9 @@ describe('every task', () => {
     );
     const notTasks = ['parameter-changed', 'reconcile', 'rollout-ended'];
     const known = functionNames.filter((name) => !notTasks.includes(name));
-    // It asks, and it ends the wait of who asked before.
-    expect(names.sort()).toEqual([...known, 'approve'].sort());
+    // It asks, and it ends the wait of who asked before. All that EC2 is asked to modify, one function asks it.
+    const again = ['approve', 'modify-stragglers', 'modify-stragglers'];
+    expect(names.sort()).toEqual([...known, ...again].sort());
   });
 
   it.each(tasks)('%s: is given more time than its function has', (_, { TimeoutSeconds = 0 }) => {
@@ -193,6 +194,7 @@ describe('what comes next', () => {
     ...rollingSchema.shape.next.options,
     ...awaitingSchema.shape.next.values,
     ...endWaitSchema.shape.next.values,
+    ...puttingBackSchema.shape.next.values,
     'conclude',
   ]);
 
@@ -212,6 +214,9 @@ describe('what comes next', () => {
       'await-approval': 'Await approval',
       'end-wait': 'End earlier wait',
       'hold-and-patch': 'Hold and patch',
+      'modify-canary': 'Modify canary',
+      'put-canary-back': 'Let options take hold',
+      'put-back-and-end': 'Let options take hold',
       'modify-stragglers': 'Modify stragglers',
       'take-back': 'Take back',
     });
@@ -225,6 +230,14 @@ describe('what comes next', () => {
       Next: 'Observe',
     });
     expect(definition.States[definition.StartAt]).toMatchObject({ Type: 'Wait', Seconds: 30, Next: 'Plan' });
+  });
+
+  it('looks again at what is put back after as long as the step says', () => {
+    expect(definition.States['Let options take hold']).toMatchObject({
+      Type: 'Wait',
+      SecondsPath: '$.lookAgainIn',
+      Next: 'Put canary back',
+    });
   });
 
   it('outlasts the wait for a person and the longest deadline and drain time-out together', () => {

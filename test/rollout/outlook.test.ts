@@ -18,6 +18,13 @@ const node = (more: Partial<Planned>): Planned => ({
 });
 const graceful = { strategy: 'graceful', stragglers: 'modify' } as const;
 
+it('a node that is a canary is modified before everything else', () => {
+  const canary = { nodes: ['n'], bake: 600 };
+  expect(outlooks({ nodes: [node({})], blockers: [], canary }, graceful)).toMatchObject([
+    { live: 'as a canary' },
+  ]);
+});
+
 it.each<[string, Partial<Planned>, string | null, Parameters<typeof outlooks>[1], LiveModification]>([
   ['that is idle', {}, null, graceful, 'no'],
   [

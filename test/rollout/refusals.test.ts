@@ -147,6 +147,9 @@ describe('policy', () => {
     ['imds_rollout_class_writer', 'external', { classWriter: 'external' }],
     ['imds_rollout_approval', 'never', { approval: 'never' }],
     ['imds_rollout_approval', 'always', { approval: 'always' }],
+    ['imds_rollout_canary', '1', { canary: { size: { number: 1, unit: 'nodes' }, bake: 600 } }],
+    ['imds_rollout_canary', '1%', { canary: { size: { number: 1, unit: 'percent' }, bake: 600 } }],
+    ['imds_rollout_canary', '100%', { canary: { size: { number: 100, unit: 'percent' }, bake: 600 } }],
   ])('%s accepts %s', (key, value, expected) => {
     expect(policyOf({ [key]: value })).toMatchObject(expected);
   });
@@ -173,6 +176,15 @@ describe('policy', () => {
     ['imds_rollout_stragglers', 'Modify', 'modify'],
     ['imds_rollout_stragglers', 'fails', 'fail'],
     ['imds_rollout_build_selector', 'a b', undefined],
+    ['imds_rollout_canary', '0', '1'],
+    ['imds_rollout_canary', '-1', '1'],
+    ['imds_rollout_canary', '1.5', '2'],
+    ['imds_rollout_canary', '0%', '1%'],
+    ['imds_rollout_canary', '101%', '100%'],
+    ['imds_rollout_canary', ' 10%', '10%'],
+    ['imds_rollout_canary', '10 %', '10%'],
+    ['imds_rollout_canary', '%', undefined],
+    ['imds_rollout_canary', 'none', undefined],
     ['imds_rollout_class_writer', 'terraform', undefined],
     ['imds_rollout_approval', 'yes', undefined],
   ])('%s refuses %j, and %s is near', (key, value, nearest) => {
@@ -183,10 +195,47 @@ describe('policy', () => {
   });
 });
 
+describe('the bake of a canary', () => {
+  const asked = (values: Record<string, string>) => decided({ imds_http_tokens: 'required', ...values });
+
+  it('is read with a canary', () => {
+    expect(asked({ imds_rollout_canary: '2', imds_rollout_bake: '24h' })).toMatchObject({
+      policy: { canary: { bake: 86_400 } },
+    });
+    expect(
+      refusals(
+        parametersOf({ imds_http_tokens: 'required', imds_rollout_canary: '2', imds_rollout_bake: '30s' }),
+      ),
+    ).toEqual([expect.stringMatching(/^imds_rollout_bake is "30s".*did you mean `1m`\?$/) as string]);
+  });
+
+  it('is not read without one', () => {
+    const decision = asked({ imds_rollout_bake: 'long' });
+    expect(decision).toMatchObject({ kind: 'asks' });
+    expect(decision.kind === 'asks' && 'canary' in decision.policy).toBe(false);
+  });
+
+  it('is refused where somebody else writes the class', () => {
+    expect(
+      refusals(
+        parametersOf({
+          imds_http_tokens: 'required',
+          imds_rollout_canary: '10%',
+          imds_rollout_class_writer: 'external',
+        }),
+      ),
+    ).toEqual([
+      expect.stringMatching(
+        /^imds_rollout_canary is 10% and imds_rollout_class_writer is external/,
+      ) as string,
+    ]);
+  });
+});
+
 describe('a policy that this release does not know', () => {
   it.each([
     ['imds_rollout_window', '0 22 * * * 6h', '.'],
-    ['imds_rollout_canary', '10%', '.'],
+    ['imds_rollout_canaries', '10%', ', did you mean imds_rollout_canary?'],
     ['imds_rollout_deadlin', '60m', ', did you mean imds_rollout_deadline?'],
     ['imds_rollout_Deadline', '60m', ', did you mean imds_rollout_deadline?'],
   ])('%s is refused and never passed over', (key, value, meant) => {
