@@ -106,7 +106,8 @@ export function createCanaries(truth: Truth, history: History): Canaries {
   const watchBuilds = (): void => {
     const canaries = new Set([...marked.values()].map(({ node }) => node));
     const isNarrowed = truth.parameters().some((each) => each.key === 'imds_rollout_build_selector');
-    for (const { name, node, outcome, why } of canaries.size === 0 ? [] : truth.builds()) {
+    // Those that broke before there was a canary are known too: they say nothing of it.
+    for (const { name, node, outcome, why } of truth.builds()) {
       if (outcome !== 'brokenByImds' || known.has(name)) continue;
       known.add(name);
       const isSeen = !isNarrowed || why?.includes('IMDSv1') === true;
