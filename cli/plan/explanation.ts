@@ -98,7 +98,7 @@ const outlookSchema = z.strictObject({
   fate: fates,
   builds: z.array(z.string()).describe('The Builds that it is kept for'),
   blockedBy: z.string().nullable().describe('Who has to let go of it first'),
-  live: z.enum(['at once', 'probable', 'if its Builds still run', 'no']),
+  live: z.enum(['as a canary', 'at once', 'probable', 'if its Builds still run', 'no']),
 });
 
 const headroomSchema = z.strictObject({
