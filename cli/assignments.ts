@@ -38,6 +38,8 @@ function readAssignment(text: string): Assignment | { refusal: string } {
 }
 
 function unknownKey(text: string): string {
+  if (text.trim() === '')
+    return `the parameter's name is empty; known are ${Object.keys(parameters).join(', ')}`;
   const near = nearestKey(text);
   const hint =
     near === undefined ? `known are ${Object.keys(parameters).join(', ')}` : `did you mean ${near}?`;

@@ -1,4 +1,5 @@
 /** What the service would make of changed parameters: its own plan, with the parameters as they would be. */
+import { changesInWords } from '../rollout/approval.ts';
 import { RolloutError } from '../rollout/errors.ts';
 import { propose } from '../rollout/plan.ts';
 import type { StoredParameter } from '../rollout/ports.ts';
@@ -28,9 +29,10 @@ export async function foresee(
       return proposal.outcome === 'Refused'
         ? { kind: 'refused', why: proposal.reason }
         : { kind: 'accepted' };
-    return proposal.question === undefined
+    const { question } = proposal;
+    return question === undefined
       ? { kind: 'accepted' }
-      : { kind: 'awaits', why: proposal.question.why };
+      : { kind: 'awaits', why: `${changesInWords(question)}, since ${question.why}` };
   } catch (error) {
     // Who may write parameters need not be able to see the cluster.
     if (error instanceof RolloutError)

@@ -10,6 +10,9 @@ import { approvedSchema, type Options, type RolloutRecord } from './record.ts';
 /** How long a rollout waits for somebody: the workflow's own time-out of `Await approval`. */
 export const APPROVAL_SECONDS = 7 * 24 * 3600;
 
+/** What a hash looks like, for whoever types one. */
+export const isHash = (text: string): boolean => /^[0-9a-f]{12}$/.test(text);
+
 /** How much of a reason is kept: what a person writes into a notice, a report and the record. */
 export const DECISION_REASON_LENGTH = 400;
 

@@ -159,7 +159,7 @@ function questionAbout(
       canary === undefined || canary === 'unreadable' ? (instance?.metadataOptions ?? []) : canary.before,
     ),
   ];
-  const why = needsApproval(policy, live, purpose.target);
+  const why = needsApproval(policy, live, purpose.target, from);
   if (why === undefined) return undefined;
   const { name, uid } = nodeClass.metadata;
   const owners = foreignOwners(nodeClass);

@@ -1,7 +1,7 @@
 /** What a rollout is for: the values to reach, and their name. */
 import { createHash } from 'node:crypto';
 import type { EC2NodeClass } from './kubernetes.ts';
-import { classOptions, loosenings, OPTIONS, type AllOptions, type Option } from './options.ts';
+import { classOptions, loosenedOptions, OPTIONS, type AllOptions, type Option } from './options.ts';
 import type { Policy } from './desired.ts';
 import type { Options, RolloutRecord } from './record.ts';
 
@@ -43,14 +43,24 @@ export function purposeOf(
   return { target, restoring, generation };
 }
 
-/** Why this change may not start by itself; undefined where it may. `from`: the class, and live instances where known. */
+/**
+ * Why this change may not start by itself; undefined where it may. `from`: the class, and live instances where known.
+ * Values are left out that `beside` has, which is said beside it.
+ */
 export function needsApproval(
   policy: Policy,
   from: readonly AllOptions[],
   target: Options,
+  beside?: AllOptions,
 ): string | undefined {
-  const looser = [...new Set(from.flatMap((each) => loosenings(each, target)))];
   if (policy.approval === 'always') return 'imds_rollout_approval is "always"';
+  const words = (each: AllOptions): string[] =>
+    loosenedOptions(each, target).map((option) =>
+      each[option] === beside?.[option]
+        ? option
+        : `${option} ${String(each[option])} → ${String(target[option])}`,
+    );
+  const looser = [...new Set(from.flatMap(words))];
   if (policy.approval === 'loosening' && looser.length > 0) return `it loosens ${looser.join(' and ')}`;
   return undefined;
 }

@@ -55,7 +55,8 @@ function inConsole({ world, rollout, outcome }: Seen): string {
 }
 
 const noticeOf = ({ result, rollout }: Seen): RunResult['notices'][number] | undefined =>
-  result.notices.find(({ detail }) => detail['execution'] === rollout.execution);
+  // The last one: a rollout that waited for a person told of that first.
+  result.notices.findLast(({ detail }) => detail['execution'] === rollout.execution);
 
 function inNotice(seen: Seen): string {
   const notice = noticeOf(seen);

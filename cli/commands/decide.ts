@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { DECISION_REASON_LENGTH, type Approval } from '../../rollout/approval.ts';
+import { DECISION_REASON_LENGTH, isHash } from '../../rollout/approval.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireRegistration } from '../rack/racks.ts';
 import { openSource, type Source, type SourceOptions } from '../source.ts';
@@ -41,17 +41,11 @@ function decides(command: Command, decision: Decision): Command {
 
 async function run(decision: Decision, options: Options): Promise<void> {
   const { reason } = options;
-  if (reason.trim() === '' || reason.length > DECISION_REASON_LENGTH) {
-    throw new CommandFailure(
-      `--reason ${reason.trim() === '' ? 'is empty' : `has ${String(reason.length)} characters`}: give 1 to ${String(DECISION_REASON_LENGTH)} characters that say why`,
-    );
-  }
+  refuseMistyped(options);
   const source = await openSource(options);
   const { rack, deployment } = source;
   if (deployment !== undefined) await requireRegistration(deployment, rack);
-  const awaiting = await awaited(source);
-  if (!options.json) printText(questionText(awaiting));
-  const hash = options.hash ?? awaiting.hash;
+  const hash = await hashMeant(source, options);
   const answer = await source.decide({ rack, hash, decision, reason });
   if ('refused' in answer) throw new CommandFailure(answer.refused);
   if (options.json) printJson(answer);
@@ -62,10 +56,29 @@ async function run(decision: Decision, options: Options): Promise<void> {
   }
 }
 
-async function awaited({ ports, rack }: Source): Promise<NonNullable<Approval['awaiting']>> {
+/** What is wrong in the words themselves is said before anybody is asked anything. */
+function refuseMistyped({ reason, hash }: Options): void {
+  if (reason.trim() === '' || reason.length > DECISION_REASON_LENGTH) {
+    throw new CommandFailure(
+      `--reason ${reason.trim() === '' ? 'is empty' : `has ${String(reason.length)} characters`}: give 1 to ${String(DECISION_REASON_LENGTH)} characters that say why`,
+    );
+  }
+  if (hash !== undefined && !isHash(hash)) {
+    throw new CommandFailure(
+      `--hash ${JSON.stringify(hash)} is not accepted; accepted: the 12 characters 0-9 and a-f that the notice and imds-rollout status say`,
+    );
+  }
+}
+
+/**
+ * What the decision is about; what stands is printed. Whether it still waits, the function knows: the one whose command
+ * broke off may give it again, with the hash, and hears what came of it.
+ */
+async function hashMeant({ ports, rack }: Source, { hash, json }: Options): Promise<string> {
   const { awaiting, last } = await ports.approvals.read(rack);
-  const execution = awaiting && (await ports.workflow.describe(awaiting.execution));
-  if (awaiting !== undefined && execution?.status === 'RUNNING') return awaiting;
+  if (awaiting !== undefined && !json) printText(questionText(awaiting));
+  const meant = hash ?? awaiting?.hash;
+  if (meant !== undefined) return meant;
   const before = last && `; ${last.hash} was ${last.decision} by ${last.by} at ${last.at}`;
   throw new CommandFailure(`no rollout of rack ${rack} waits for approval${before ?? ''}`);
 }

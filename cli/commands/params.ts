@@ -4,6 +4,7 @@ import { parameters, POLICY_PREFIX, type Group } from '../../rollout/parameters.
 import type { StoredParameter } from '../../rollout/ports.ts';
 import type { Deployment } from '../deployment.ts';
 import { effectiveParameters } from '../effective.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { CommandFailure } from '../failure.ts';
 import { foresee, type Foreseen } from '../foresee.ts';
 import { readAssignments, requireKey, type Assignment } from '../assignments.ts';
@@ -33,7 +34,9 @@ export function paramsCommand(): Command {
     .addHelpText('after', examples);
   command.addCommand(
     answers(new Command('list'))
-      .description('Lists every parameter: what is stored, what counts, and where that comes from.')
+      .description(
+        'Lists every parameter: what is stored, what counts, and where that comes from. Ends with 1 where a value is refused.',
+      )
       .addOption(new Option('-g, --group <group>', 'only one group').choices(groups))
       .addHelpText('after', '\nExample:\n  imds-rollout params list -g rollout -r demo')
       .action(list),
@@ -87,6 +90,9 @@ async function list(options: Options): Promise<void> {
   const { group } = options;
   const found = await stored(source);
   const rows = effectiveParameters(found, group);
+  const decision = decide(found, true);
+  // What a rollout would be refused for is an error here too, for whoever goes by the exit code.
+  if (decision.kind === 'refused') process.exitCode = exitCodes.error;
   if (options.json) {
     printJson(rows);
     return;
@@ -97,7 +103,7 @@ async function list(options: Options): Promise<void> {
       `nothing is set${group === undefined ? '' : ` in group ${group}`} on rack ${source.rack}\n`,
     );
   }
-  printText(decisionText(decide(found, true), true));
+  printText(decisionText(decision, true));
 }
 
 async function get(text: string, options: Options): Promise<void> {

@@ -7,9 +7,12 @@ import { CommandFailure } from '../failure.ts';
 import { requireRegistration } from '../rack/racks.ts';
 import type { DeploymentOptions } from '../deployment.ts';
 import { openSource } from '../source.ts';
-import { findsDeployment, printJson, printText } from './common.ts';
+import { findsDeployment, namesRack, printJson, printText, refusesScenario } from './common.ts';
 
 type Options = DeploymentOptions & { rack?: string; json?: boolean };
+
+const NEEDS_ACCOUNT =
+  'It needs an account. In a scenario, `- {at: 10m, command: retry}` in its timeline starts a rollout again.';
 
 const examples = `
 Example:
@@ -20,9 +23,7 @@ decided them may still stand.`;
 
 /** Starts a rollout once more. */
 export function retryCommand(): Command {
-  return findsDeployment(
-    new Command('retry').option('-r, --rack <rack>', 'the rack (default: the only one there is)'),
-  )
+  return refusesScenario(findsDeployment(namesRack(new Command('retry'))), NEEDS_ACCOUNT)
     .summary('start a rollout although the last one’s outcome was decided')
     .description(
       'Starts a rollout of what the parameters ask for now, although the outcome of the last one was decided.',

@@ -7,9 +7,12 @@ import { openSource, type SourceOptions } from '../source.ts';
 import { changes, sceneText } from '../view/scene-text.ts';
 import type { Scene } from '../view/scene.ts';
 import { outcomeInColour } from '../view/style.ts';
-import { findsDeployment, printJson, printText } from './common.ts';
+import { findsDeployment, namesRack, printJson, printText, refusesScenario } from './common.ts';
 
 type Options = SourceOptions & { json?: boolean; execution?: string };
+
+const NEEDS_ACCOUNT =
+  'It needs an account. A played scenario is watched with `imds-rollout simulate FILE --watch`.';
 
 const examples = `
 Examples:
@@ -21,9 +24,7 @@ A played scenario is watched with imds-rollout simulate FILE --watch.`;
 
 /** Follows what happens. */
 export function watchCommand(): Command {
-  return findsDeployment(
-    new Command('watch').option('-r, --rack <rack>', 'the rack (default: the only one there is)'),
-  )
+  return refusesScenario(findsDeployment(namesRack(new Command('watch'))), NEEDS_ACCOUNT)
     .summary('follow a rollout until it ends')
     .description('Follows the running rollout of a rack until it ends, or says how the last one ended.')
     .option('--execution <name>', 'follow this execution (default: the newest that runs)')

@@ -134,7 +134,7 @@ async function explainSeen(look: Look, seen: Seen, days: number): Promise<Partia
     },
     approval: {
       policy: policy.approval,
-      why: needsApproval(policy, [now, ...live], purpose.target) ?? null,
+      why: needsApproval(policy, [now, ...live], purpose.target, now) ?? null,
       hash: null,
       command: null,
     },

@@ -88,7 +88,7 @@ const imdsUseSchema = z.strictObject({
 export type ImdsUse = z.infer<typeof imdsUseSchema>;
 
 const riskSchema = z.strictObject({
-  kind: z.enum(['loosens', 'breaks', 'interrupts', 'reverts', 'forbidden', 'unknown']),
+  kind: z.enum(['loosens', 'leaves', 'breaks', 'interrupts', 'reverts', 'forbidden', 'unknown']),
   text: z.string(),
 });
 export type Risk = z.infer<typeof riskSchema>;

@@ -8,6 +8,7 @@ type Known = Omit<Explanation, 'risks'>;
 export function risksOf(known: Known): Risk[] {
   return [
     ...loosens(known),
+    ...leaves(known),
     ...breaks(known),
     ...interrupts(known),
     ...reverts(known),
@@ -48,6 +49,21 @@ function loosens({ plan, workloads, nodes, reach }: Known): Risk[] {
       ? [{ kind: 'loosens' as const, text: 'Running instances are loosened at once (strategy immediate).' }]
       : []),
   ];
+}
+
+/** A hop limit of 1 looks like a lock and is none while tokens are optional. */
+function leaves({ reach }: Known): Risk[] {
+  const open = (reach ?? []).some(
+    ({ after }) => after.httpTokens === 'optional' && after.httpPutResponseHopLimit === 1,
+  );
+  return open
+    ? [
+        {
+          kind: 'leaves',
+          text: 'Hop limit 1 keeps pods from IMDSv2 alone, whose token then does not reach them. IMDSv1 works whatever the limit while httpTokens is optional: whoever wants pods kept out sets it to required.',
+        },
+      ]
+    : [];
 }
 
 function breaks({ workloads, evidence, asked }: Known): Risk[] {

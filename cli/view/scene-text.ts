@@ -23,7 +23,9 @@ export function sceneText(scene: Scene, title: string): string {
       : `Workflow: ${workflow.execution} ${workflow.status === 'RUNNING' ? `at ${bold(workflow.state)}` : workflow.status}${workflow.status === 'RUNNING' && workflow.waitsFor !== '' ? ` – ${workflow.waitsFor}` : ''}`,
     `Class ${scene.className}: ${asked}`,
     '',
-    renderTable(['NODE', 'OPTIONS', 'STATE', 'HOLD', 'BUILDS', 'WAITS FOR'], rows),
+    rows.length === 0
+      ? 'No build node.'
+      : renderTable(['NODE', 'OPTIONS', 'STATE', 'HOLD', 'BUILDS', 'WAITS FOR'], rows),
     '',
     [
       `Waiting Builds: ${scene.waiting.join(', ') || 'none'}`,

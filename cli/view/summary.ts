@@ -8,19 +8,36 @@ import { count, holdText, optionsText, sinceStart } from './words.ts';
 
 /** The whole summary, several lines. */
 export function summaryText(scenario: Scenario, result: RunResult): string {
-  const played = `${formatDuration(result.virtualSeconds * 1000)} of virtual time, seed ${String(result.seed)}`;
+  const time = `${formatDuration(result.virtualSeconds * 1000)} of virtual time`;
+  const played = `${time}, seed ${String(result.seed)}; ended since ${ends[result.endedBecause]}`;
   const sections = [
     `${bold(scenario.name)} ${dim(`(${played})`)}`,
-    `${bold('Outcome')} ${outcomeInColour(result.outcome)}${result.reason === null ? '' : `: ${result.reason}`}`,
+    `${bold('Outcome')} ${outcomeText(result)}`,
     rollouts(scenario, result),
     instances(scenario, result),
     builds(result),
     held(result),
+    undone(scenario, result),
     notices(scenario, result),
     calls(result),
     violations(scenario, result),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
+}
+
+const ends: Record<RunResult['endedBecause'], string> = {
+  runFor: 'runFor was reached',
+  quiet: 'nothing has changed for 30m',
+  asked: 'no more was asked for',
+};
+
+/** None only where nothing is still to come to one. */
+function outcomeText({ outcome, reason, rollouts: all }: RunResult): string {
+  const running = all.findLast((rollout) => rollout.outcome === null);
+  const still = running === undefined ? '' : `${running.execution} still runs`;
+  if (outcome === null) return still === '' ? outcomeInColour(null) : notable(still);
+  const said = `${outcomeInColour(outcome)}${reason === null ? '' : `: ${reason}`}`;
+  return still === '' ? said : `${said}; ${notable(still)}`;
 }
 
 function section(title: string, text: string): string {
@@ -81,6 +98,12 @@ function held(result: RunResult): string {
   if (result.held.length === 0) return '';
   const rows = result.held.map((node) => [node.node, holdText(node) || 'marked', node.why]);
   return section('Held at the end', renderTable(['NODE', 'HOLD', 'WAITS FOR'], rows));
+}
+
+function undone(scenario: Scenario, result: RunResult): string {
+  if (result.undone.length === 0) return '';
+  const rows = result.undone.map(({ at, command, why }) => [sinceStart(at, scenario.startsAt), command, why]);
+  return section(notable('Commands that did nothing'), renderTable(['AT', 'COMMAND', 'WHY'], rows));
 }
 
 function notices(scenario: Scenario, result: RunResult): string {

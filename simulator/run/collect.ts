@@ -4,10 +4,13 @@ import type { MetadataOptions } from '../../rollout/ec2.ts';
 import { holdOn, isCordoned, isProtected } from '../../rollout/hold.ts';
 import type { MachineHistory } from '../account/ec2.ts';
 import { collectRollouts, lastWord } from './rollouts.ts';
-import type { RunResult, Violation } from './result.ts';
+import type { RunResult } from './result.ts';
 import type { World } from './world.ts';
 
-export function collectResult(world: World, seed: number, violations: readonly Violation[]): RunResult {
+/** What the run itself knows of how it went. */
+type Played = Pick<RunResult, 'seed' | 'violations' | 'undone' | 'endedBecause'>;
+
+export function collectResult(world: World, played: Played): RunResult {
   const { account, cluster, clock, scenario, startedAt } = world;
   const rollouts = collectRollouts(world.executions);
   const builds = cluster.builds();
@@ -35,9 +38,8 @@ export function collectResult(world: World, seed: number, violations: readonly V
     parameters: account.parameterStore.values(scenario.rack),
     notices: account.notices.sent.map(({ at, type, detail }) => ({ at, type, detail })),
     calls: Object.fromEntries(world.calls),
-    violations: [...violations],
+    ...played,
     virtualSeconds: (clock.now().getTime() - startedAt.getTime()) / 1000,
-    seed,
   };
 }
 

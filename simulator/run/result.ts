@@ -1,6 +1,7 @@
 /** The result of a run, key by key: what `simulate --json` prints. Keys are fixed; more may be added. */
 import { z } from 'zod';
 import { outcomes } from '../../rollout/record.ts';
+import { commandNames } from '../scenario/names.ts';
 
 const instant = z.iso.datetime();
 const httpTokens = z.enum(['optional', 'required']);
@@ -86,6 +87,14 @@ export const resultSchema = z.strictObject({
     .record(z.string(), z.strictObject({ calls: z.int(), throttled: z.int(), errors: z.int() }))
     .describe('By API'),
   violations: z.array(z.strictObject({ invariant: z.string(), at: instant, what: z.string() })),
+  undone: z
+    .array(z.strictObject({ at: instant, command: z.enum(commandNames), why: z.string() }))
+    .describe('Commands of the timeline that were refused or failed'),
+  endedBecause: z
+    .enum(['runFor', 'quiet', 'asked'])
+    .describe(
+      'runFor was reached; everything was played and nothing has changed for 30 minutes; or no more of it was asked for',
+    ),
   virtualSeconds: z.number(),
   seed: z.int(),
 });
@@ -93,3 +102,4 @@ export const resultSchema = z.strictObject({
 export type RunResult = z.infer<typeof resultSchema>;
 export type RolloutResult = z.infer<typeof rolloutResult>;
 export type Violation = RunResult['violations'][number];
+export type UndoneCommand = RunResult['undone'][number];

@@ -66,26 +66,33 @@ async function play(
   const timeline = startTimeline(world, options.commands);
   const invariants = (options.invariants ?? watchWorld)(world);
   const violations: Violation[] = [];
-  const run = { over: false };
+  const run: { endedBecause?: RunResult['endedBecause'] } = {};
 
   // Each write is judged by what was just before it; what nobody called for shows at the end of its instant.
   world.onAudit((entry) => {
     if (entry.write) violations.push(...invariants.check());
   });
   world.account.eventBus.startSchedule();
-  clock.after(Math.min(scenario.runFor, options.until ?? Number.POSITIVE_INFINITY), () => {
-    run.over = true;
+  const until = options.until ?? Number.POSITIVE_INFINITY;
+  clock.after(Math.min(scenario.runFor, until), () => {
+    run.endedBecause ??= until < scenario.runFor ? 'asked' : 'runFor';
   });
   clock.onInstant(() => {
     violations.push(...invariants.check());
     options.onStep?.(world);
-    if (options.endWhen?.(world) === true || ended(world, timeline)) run.over = true;
+    if (options.endWhen?.(world) === true) run.endedBecause ??= 'asked';
+    if (ended(world, timeline)) run.endedBecause ??= 'quiet';
   });
 
   await settle();
-  while (!run.over && (await clock.step()));
+  while (run.endedBecause === undefined && (await clock.step()));
   violations.push(...invariants.atEnd());
-  return collectResult(world, seed, violations);
+  return collectResult(world, {
+    seed,
+    violations,
+    undone: [...timeline.undone],
+    endedBecause: run.endedBecause ?? 'quiet',
+  });
 }
 
 /** "The end" of the contract. The cheap questions come first: this is asked at every instant. */

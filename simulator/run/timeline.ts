@@ -1,32 +1,46 @@
 /** Plays a scenario's timeline: what people and accidents do, each at its moment. */
+import { decisionAnswerSchema } from '../../rollout/decide.ts';
 import { NotFoundError, RolloutError } from '../../rollout/errors.ts';
 import { AWAITED } from '../../rollout/notice.ts';
 import { retryRollout } from '../../rollout/retry.ts';
 import type { ScenarioAction, ScenarioCommand } from '../scenario/scenario.ts';
 import type { EventFate } from '../account/event-bus.ts';
 import type { NoticeBoard } from '../account/storage.ts';
+import type { UndoneCommand } from './result.ts';
 import { buildOf, type World } from './world.ts';
 
-/** Steers a rollout as the command line does, on the ports of the world. */
-export type CommandHook = (command: ScenarioCommand, world: World) => Promise<void>;
+/** Steers a rollout as the command line does, on the ports of the world. Resolves to why it did nothing, where it did. */
+export type CommandHook = (command: ScenarioCommand, world: World) => Promise<string | undefined>;
 
 /** What the product has of them. A refusal is met with a shrug, as at a terminal. */
 const productCommands: CommandHook = async (action, { account, scenario }) => {
   const { command, by, reason } = action;
   try {
     if (command === 'retry') await retryRollout(account.ports, scenario.rack);
-    if (command !== 'approve' && command !== 'reject') return;
+    if (command !== 'approve' && command !== 'reject') return undefined;
     const decision = command === 'approve' ? 'approved' : 'rejected';
     const hash = hashMeant(account.notices.sent, action.hash);
-    await account.decide(by ?? undefined, { rack: scenario.rack, hash, decision, reason });
+    const claim = { rack: scenario.rack, hash, decision, reason } as const;
+    return refusalIn(await account.decide(by ?? undefined, claim));
   } catch (error) {
-    if (!(error instanceof RolloutError) && !isFunctionError(error)) throw error;
+    if (error instanceof RolloutError) return error.message;
+    const failure = functionError(error);
+    if (failure === undefined) throw error;
+    return failure;
   }
 };
 
+function refusalIn(answer: unknown): string | undefined {
+  const { data } = decisionAnswerSchema.safeParse(answer);
+  return data !== undefined && 'refused' in data ? data.refused : undefined;
+}
+
 /** A function that failed says so with its error's name; the person tries again, or does not. */
-const isFunctionError = (error: unknown): boolean =>
-  error instanceof Error && error.message.startsWith('{"errorMessage"');
+function functionError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !error.message.startsWith('{"errorMessage"')) return undefined;
+  const { errorMessage } = JSON.parse(error.message) as { errorMessage: string };
+  return `the function approve failed: ${error.name}: ${errorMessage}`;
+}
 
 /** Told by the notices, which is how people hear of it. Where nothing was asked, a hash that nobody knows. */
 function hashMeant(sent: NoticeBoard['sent'], meant: string): string {
@@ -39,17 +53,26 @@ function hashMeant(sent: NoticeBoard['sent'], meant: string): string {
 export interface Timeline {
   /** Whether every entry has been played. */
   played(): boolean;
+  /** The commands that did nothing so far, in their order. */
+  undone: readonly UndoneCommand[];
 }
 
 export function startTimeline(world: World, commands: CommandHook = productCommands): Timeline {
   const { clock, scenario } = world;
   let left = scenario.timeline.length;
+  const undone: UndoneCommand[] = [];
   /** Waits for the next set or unset. */
   let fate: EventFate | undefined;
 
   const withFate = (write: () => void): void => {
     world.account.eventBus.withFate(fate, write);
     fate = undefined;
+  };
+
+  const note = async (action: ScenarioCommand): Promise<void> => {
+    const at = clock.now().toISOString();
+    const why = await commands(action, world);
+    if (why !== undefined) undone.push({ at, command: action.command, why });
   };
 
   const play = (action: ScenarioAction): void => {
@@ -80,7 +103,7 @@ export function startTimeline(world: World, commands: CommandHook = productComma
         account.ec2.modifyByHand(instanceOf(world, action.node), action.options);
         break;
       case 'command':
-        void commands(action, world);
+        void note(action);
         break;
       case 'stopExecution':
         stopLast(world);
@@ -133,7 +156,7 @@ export function startTimeline(world: World, commands: CommandHook = productComma
       }
     });
   }
-  return { played: () => left === 0 };
+  return { played: () => left === 0, undone };
 }
 
 /** The instance behind a node's name. */

@@ -18,9 +18,12 @@ export function parseDuration(text: string): number | undefined {
   return unit && Number(text.slice(0, -1)) * unit[1];
 }
 
-/** Milliseconds of a moment as this file prints it: `1h1m36s`, also with the `+` before it. */
+/** What a moment looks like, as this file prints it: `1h1m36s`, also with the `+` before it. */
+export const momentPattern = /^\+?(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
+
+/** Milliseconds of a moment; undefined for anything else. */
 export function parseMoment(text: string): number | undefined {
-  const found = /^\+?(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);
+  const found = momentPattern.exec(text);
   return found?.slice(1).reduce((sum, count: string | undefined, index) => {
     const [, size = 0] = units[index] ?? [];
     return sum + Number(count ?? 0) * size;

@@ -16,6 +16,7 @@ import {
   httpTokens,
   labels,
   milliseconds,
+  moment,
   objectName,
   oneOf,
   optionFields,
@@ -186,7 +187,7 @@ const capacityText = 'ok, none, after:10m';
 const yes = z.literal(true, 'true');
 
 const timelineEntry = z.strictObject({
-  at: duration,
+  at: moment,
   set: parameters.exactOptional(),
   unset: z.array(parameterKey, 'a list of parameters').exactOptional(),
   build: newBuild.exactOptional(),
@@ -214,7 +215,11 @@ const timelineEntry = z.strictObject({
     .string(lateText)
     .regex(/^(lost|doubled|late:\d+(s|m|h|d))$/, lateText)
     .exactOptional(),
-  command: oneOf(commandNames).exactOptional(),
+  command: oneOf(commandNames)
+    .exactOptional()
+    .describe(
+      'retry, approve and reject are played; pause, resume and abort are of the format and refused, since the product has no such command',
+    ),
   by: z
     .string('an ARN, or nobody')
     .min(1, 'an ARN, or nobody')

@@ -1,6 +1,12 @@
 /** The single values of a scenario file. Each message says what is accepted, in words to stand behind `accepted:`. */
 import { z } from 'zod';
-import { durationPattern, parseDuration, signedDurationPattern } from './duration.ts';
+import {
+  durationPattern,
+  momentPattern,
+  parseDuration,
+  parseMoment,
+  signedDurationPattern,
+} from './duration.ts';
 
 /** One of the words; the message lists them. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(words: T) =>
@@ -10,6 +16,12 @@ export const durationText = 'a duration such as 90s, 15m, 2h or 1d';
 /** Of a text that a pattern of duration.ts has let through. */
 export const milliseconds = (text: string): number => parseDuration(text) ?? 0;
 export const duration = z.string(durationText).regex(durationPattern, durationText).transform(milliseconds);
+const momentText = 'the time since the start, such as 90s, 12m or 1h1m36s';
+/** As `--at` takes it too. */
+export const moment = z
+  .string(momentText)
+  .regex(momentPattern, momentText)
+  .transform((text) => parseMoment(text) ?? 0);
 const signedText = 'a duration such as 90s, 15m, 2h or 1d, negative for a moment before the start (-20m)';
 export const signedDuration = z
   .string(signedText)

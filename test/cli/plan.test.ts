@@ -45,7 +45,7 @@ describe('a hop limit from 1 to 2', () => {
     );
     expect(stdout).toContain('Looser: httpPutResponseHopLimit 1 → 2\n');
     expect(stdout).toContain(
-      'Approval: a person has to approve this, since it loosens httpPutResponseHopLimit 1 → 2 (imds_rollout_approval is "loosening")\n',
+      'Approval: a person has to approve this, since it loosens httpPutResponseHopLimit (imds_rollout_approval is "loosening")\n',
     );
     expect(stdout).toMatch(/^- loosens: The change loosens httpPutResponseHopLimit 1 → 2\. Any pod /m);
   });

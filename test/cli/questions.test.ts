@@ -95,7 +95,7 @@ describe('params', () => {
     const { status, stderr } = command([...args, '--at', '10m']);
     expect(status).toBe(0);
     expect(stderr).toMatch(
-      /^A rollout of it would wait for an approval: .*loosens httpTokens required → optional/,
+      /^A rollout of it would wait for an approval: httpTokens required → optional \(looser\).*, since it loosens httpTokens$/m,
     );
   });
 

@@ -98,8 +98,11 @@ describe('approval', () => {
   });
 
   it('names what is loosened', () => {
-    const why = needsApproval(policy('loosening'), [loose, strict, strict], loose) ?? '';
-    expect(why).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
+    const why = (beside?: AllOptions) =>
+      needsApproval(policy('loosening'), [loose, strict, strict], loose, beside);
+    expect(why()).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
+    expect(why(loose)).toBe('it loosens httpTokens required → optional and httpPutResponseHopLimit 1 → 3');
+    expect(why(strict)).toBe('it loosens httpTokens and httpPutResponseHopLimit');
   });
 });
 

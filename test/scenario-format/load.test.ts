@@ -86,7 +86,7 @@ describe('what a scenario says', () => {
   it('plays the timeline in the order of time, then of the file', () => {
     const scenario = loadScenario(
       `${head}timeline:
-  - {at: 3m, event: late:2m}
+  - {at: 2m60s, event: late:2m}
   - {at: 5m, unset: [a]}
   - {at: 3m, set: {a: b, c: {value: d, type: SecureString}}}
   - {at: 1m, karpenter: {stop: 10m}}

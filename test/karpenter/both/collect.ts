@@ -10,7 +10,10 @@ import { podName } from './objects.ts';
 import { executionsOf, type Stage } from './stage.ts';
 
 /** All but what only a simulator knows. */
-export type RealResult = Omit<RunResult, 'calls' | 'violations' | 'virtualSeconds' | 'seed'>;
+export type RealResult = Omit<
+  RunResult,
+  'calls' | 'violations' | 'undone' | 'endedBecause' | 'virtualSeconds' | 'seed'
+>;
 
 interface Begun {
   startedAt: Date;
