@@ -43,6 +43,15 @@ export const unlessOurs = (said: string | undefined, hold: Hold | undefined): st
     ? undefined
     : said;
 
+/** A scenario's rack is registered with the pool of this name. */
+const POOL = 'build';
+
+/** The class that the rack's pool refers to by now; of a pool that is gone, the one that it began with. */
+const classOf = ({ cluster, scenario }: World): string =>
+  cluster.object('NodePool', POOL)?.spec.template.spec.nodeClassRef.name ??
+  scenario.pools[POOL]?.class ??
+  'of no pool';
+
 export function sceneOf(world: World): Scene {
   const { cluster, clock, executions } = world;
   const last = executions.at(-1);
@@ -57,7 +66,8 @@ export function sceneOf(world: World): Scene {
       )
       .map(({ involvedObject, message }) => [involvedObject.name, message]),
   );
-  const isBuild = (node: Node): boolean => node.metadata.labels?.['karpenter.sh/nodepool'] === 'build';
+  const isBuild = (node: Node): boolean => node.metadata.labels?.['karpenter.sh/nodepool'] === POOL;
+  const className = classOf(world);
   return {
     at: clock.now(),
     startsAt: world.startedAt,
@@ -67,11 +77,8 @@ export function sceneOf(world: World): Scene {
       status: last.status,
       waitsFor: typeof last.payload['waitsFor'] === 'string' ? last.payload['waitsFor'] : '',
     },
-    className: 'build',
-    classOptions: {
-      ...cluster.objects('EC2NodeClass').find(({ metadata }) => metadata.name === 'build')?.spec
-        .metadataOptions,
-    },
+    className,
+    classOptions: { ...cluster.object('EC2NodeClass', className)?.spec.metadataOptions },
     nodes: nodes.filter(isBuild).map((node) => {
       const claim = claims.get(node.spec.providerID);
       const instance = world.account.ec2.machines.get(node.spec.providerID?.split('/').at(-1) ?? '');

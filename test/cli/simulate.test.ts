@@ -30,6 +30,16 @@ describe('simulate', () => {
     expect(stdout.trimEnd().split('\n')).toHaveLength(1);
   });
 
+  it("shows the class of the rack's pool, whatever its name", () => {
+    const named = small()
+      .replace('classes: {build:', 'classes: {agents:')
+      .replace('class: build', 'class: agents');
+    const { stdout, stderr } = command(['simulate', scenarioFile(named), '--watch']);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^\S+ +class agents: optional\/3$/m);
+    expect(stdout).toMatch(/^\S+ +class agents: required\/1$/m);
+  });
+
   it('gives the same result twice', () => {
     const file = scenarioFile(small());
     const [one, other] = [command(['simulate', file, '--json']), command(['simulate', file, '--json'])];
@@ -88,7 +98,7 @@ describe('simulate', () => {
     expect(stdout).toMatch(/^\+0s +node busy: optional\/3, ready, runs b-1$/m);
     expect(stdout).toMatch(/^\+\S+ +class build: required\/1$/m);
     expect(stdout).toMatch(/^\+\S+ +node busy: .*cordoned and protected, runs b-1$/m);
-    expect(stdout).toMatch(/^\+15m +Build b-1: finished$/m);
+    expect(stdout).toMatch(/^\+15m\w* +Build b-1: finished$/m);
     expect(stdout).toMatch(/^\+\S+ +node busy: gone$/m);
     expect(stdout).toContain('Outcome Succeeded');
     expect(stdout).not.toContain('\u001b');
