@@ -1,10 +1,7 @@
 /** approve and reject against an account, from the command line to what is stored, told and answered. */
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import { quietly } from '../../simulator/run/quiet.ts';
 import { ADA } from '../adapters/checking-sts.ts';
-import type { Ended } from './command.ts';
+import { run } from './command-in.ts';
 import { LocalAccount } from './local-account.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -37,19 +34,6 @@ async function waiting(): Promise<LocalAccount> {
   store('/imds-rollout/approval-tokens/demo', { execution: 'demo-1', token: 'the-token' });
   account.executions.set('demo-1', { status: 'RUNNING', token: 'the-token', answers: [] });
   return account;
-}
-
-/** The command as a child process; this one goes on serving it. */
-async function run(account: LocalAccount, ...args: string[]): Promise<Ended> {
-  const { FORCE_COLOR: _, ...inherited } = process.env;
-  return quietly(async () => {
-    const child = spawn(process.execPath, ['cli/main.ts', ...args, '--region', 'eu-west-1'], {
-      env: { ...inherited, ...account.environment },
-    });
-    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    return { status: await ended, stdout, stderr };
-  });
 }
 
 const stored = (account: LocalAccount): unknown =>

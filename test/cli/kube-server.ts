@@ -18,6 +18,8 @@ interface Stored {
 export interface KubeServer extends AsyncDisposable {
   api: ApiClient;
   server: LocalApiServer;
+  /** As EKS gives it. */
+  certificateAuthority: string;
   objects: Map<string, Stored>;
   /** Answers in the place of what is stored, where it answers at all. */
   instead: { answer?: (asked: Asked) => Answer | undefined };
@@ -86,13 +88,21 @@ export async function startKubeServer(): Promise<KubeServer> {
   };
   const authority = await createAuthority('kubernetes');
   const server = await startApiServer(authority, answer);
+  const { certificateAuthority } = authority;
   const api = createApiClient({
     name: 'demo',
     endpoint: server.endpoint,
-    certificateAuthority: authority.certificateAuthority,
+    certificateAuthority,
     token: async () => 'token',
   });
-  return { api, server, objects, instead, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return {
+    api,
+    server,
+    certificateAuthority,
+    objects,
+    instead,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 /** A name comes after the plural; of what a test asks, no object is called as a plural is. */

@@ -46,6 +46,8 @@ export class LocalAccount implements AsyncDisposable {
   readonly calls: string[] = [];
   /** What the function throws in the place of its work. */
   fault: { errorType: string; errorMessage: string } | undefined;
+  /** What else the account answers, where it answers at all. */
+  besides: (target: string, body: string) => object | string | undefined = () => undefined;
 
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
@@ -92,6 +94,9 @@ export class LocalAccount implements AsyncDisposable {
   }
 
   async #answer(target: string, body: string): Promise<[string, Fields]> {
+    const other = this.besides(target, body);
+    if (typeof other === 'string') return [other, { 'content-type': 'text/xml' }];
+    if (other !== undefined) return [JSON.stringify(other), { 'content-type': 'application/json' }];
     if (target.startsWith('/2015-03-31/functions/')) return this.#invoke(body);
     if (target === '/') return [stackXml(), { 'content-type': 'text/xml' }];
     const answer = this.#json(target, JSON.parse(body) as Fields & { Entries?: Fields[] });
