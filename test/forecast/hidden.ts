@@ -21,8 +21,6 @@ export interface Otherwise {
 /** As JSON, which is YAML. */
 export function hiddenRack(seed: number, { longer = 1, drainTimeout }: Otherwise = {}): string {
   const chance = createChance(seed);
-  // The first numbers of neighbouring seeds are alike.
-  for (let index = 0; index < 64; index += 1) chance.next();
   const pick = <T>(...words: readonly [T, ...T[]]): T =>
     words[Math.floor(chance.next() * words.length)] ?? words[0];
   const seconds = (low: number, high: number): string => `${String(Math.round(chance.between(low, high)))}s`;

@@ -87,3 +87,10 @@ test('the same seed gives the same numbers, for Math.random too, and then Math.r
     expect(number).toBeLessThan(3_000);
   }
 });
+
+test('neighbouring seeds differ from their first number on', () => {
+  const firsts = Array.from({ length: 200 }, (_, seed) => createChance(seed).next());
+  const steps = firsts.slice(1).map((first, index) => Math.abs(first - (firsts[index] ?? 0)));
+  // Of numbers that have nothing to do with each other it is a third.
+  expect(steps.reduce((sum, step) => sum + step, 0) / steps.length).toBeGreaterThan(0.25);
+});
