@@ -2,6 +2,7 @@
  * A forecast: the rack as it is, played many times with the real functions and workflow, and with what cannot be known
  * drawn from a stated prior. What it says is shares of these runs.
  */
+import { createChance } from '../../simulator/account/chance.ts';
 import type { RunResult } from '../../simulator/run/result.ts';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { loadScenario } from '../../simulator/scenario/load.ts';
@@ -10,7 +11,7 @@ import type { PlayAll } from './play.ts';
 import { priorText } from './prior.ts';
 import type { ReadRack } from './read.ts';
 import type { Runs } from './runs.ts';
-import { atBest, atWorst, chanceOf, sampleOf } from './sample.ts';
+import { atBest, atWorst, sampleOf } from './sample.ts';
 import type { Forecast, Quantiles } from './schema.ts';
 
 /** `playAll`: here, or in threads where this one's clock is needed meanwhile. */
@@ -21,7 +22,8 @@ export async function forecastOf(
 ): Promise<Forecast> {
   const base = loadScenario(text, `rack ${live.rack}`);
   const from = isUnderWay(live) ? live.at : undefined;
-  const chance = chanceOf(seed);
+  // One for all runs, which draw from it in turn.
+  const chance = createChance(seed);
   const samples = Array.from({ length: runs }, () => sampleOf(base, prior, chance));
   const results = await playAll([atBest(base, prior), atWorst(base, prior), ...samples]);
   const [best, worst, ...played] = results.map((result) => playedFrom(result, base, from));

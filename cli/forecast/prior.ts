@@ -27,6 +27,8 @@ export interface Prior {
   initialize: Range;
   classReady: Range;
   applyDelay: Range;
+  /** Of each call that a function makes to AWS or the API server, of which its length is made: uniform in its logarithm. */
+  call: Range;
 }
 
 /** Of ten Builds five are shorter than 15 minutes, nine than 51 minutes. */
@@ -52,6 +54,7 @@ export function priorOf(finished: readonly number[]): Prior {
     initialize: { lowMs: 5 * SECOND, highMs: 40 * SECOND },
     classReady: { lowMs: 1 * SECOND, highMs: 8 * SECOND },
     applyDelay: { lowMs: 1 * SECOND, highMs: 5 * SECOND },
+    call: { lowMs: 10, highMs: 500 },
   };
 }
 
@@ -90,6 +93,7 @@ export function priorText(prior: Prior): string[] {
       : `corrected by ${count(seenBuilds, 'finished Build')} of the cluster`,
     `a launch takes ${range(prior.launch)}, to register ${range(prior.register)}, to initialise ${range(prior.initialize)}`,
     `the class is Ready after ${range(prior.classReady)}, a live modification is applied after ${range(prior.applyDelay)}`,
+    `each call of a function to AWS or the API server takes ${String(prior.call.lowMs)} to ${String(prior.call.highMs)} ms, the shorter as likely as the longer by magnitude: no look is punctual to the second`,
     'no Build comes but those that wait for a node already; no launch fails, no neighbour does, nobody interferes',
     'an approval that is needed is given at once',
   ];

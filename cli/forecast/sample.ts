@@ -1,18 +1,8 @@
 /** One way in which a rack may go on: what cannot be known is drawn, the same for the same seed. */
-import { createChance } from '../../simulator/account/chance.ts';
 import type { Chance } from '../../simulator/parts.ts';
+import { apiWildcards } from '../../simulator/scenario/names.ts';
 import type { Scenario, ScenarioBuild } from '../../simulator/scenario/scenario.ts';
 import { lengthExceededBy, type Prior, type Range } from './prior.ts';
-
-/** The first numbers of two generators with neighbouring seeds are alike: those are passed over. */
-const ALIKE = 64;
-
-/** One for all runs of a forecast, which draw from it in turn. */
-export function chanceOf(seed: number): Chance {
-  const chance = createChance(seed);
-  for (let index = 0; index < ALIKE; index += 1) chance.next();
-  return chance;
-}
 
 /** What is drawn includes the seed of everything that is random in the run itself. */
 export function sampleOf(base: Scenario, prior: Prior, chance: Chance): Scenario {
@@ -28,8 +18,17 @@ export function sampleOf(base: Scenario, prior: Prior, chance: Chance): Scenario
       classReady: drawn(prior.classReady),
     },
     ec2: { ...base.ec2, applyDelay: drawn(prior.applyDelay) },
+    faults: [...base.faults, ...takingTime(drawnByMagnitude(prior.call, chance))],
   };
 }
+
+/** Half of all are shorter than the geometric mean of the two. */
+const drawnByMagnitude = ({ lowMs, highMs }: Range, chance: Chance): number =>
+  Math.round(lowMs * (highMs / lowMs) ** chance.next());
+
+/** Each call takes so long; without, a rollout would look and write at the very second that it waits for. */
+const takingTime = (latency: number): Scenario['faults'] =>
+  apiWildcards.map((api) => ({ api, error: null, latency, from: 0, until: null, share: 1 }));
 
 /** Everything is quick: Builds end at once, nodes are there in seconds. What happens even so is certain. */
 export function atBest(base: Scenario, prior: Prior): Scenario {
@@ -48,6 +47,7 @@ export function atWorst(base: Scenario, prior: Prior): Scenario {
     seed: 1,
     karpenter: { ...base.karpenter, capacity: { kind: 'none' }, classReady: prior.classReady.highMs },
     ec2: { ...base.ec2, applyDelay: prior.applyDelay.highMs },
+    faults: [...base.faults, ...takingTime(prior.call.highMs)],
   };
 }
 

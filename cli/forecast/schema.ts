@@ -33,6 +33,7 @@ export const forecastSchema = z.strictObject({
       initialize: range,
       classReady: range,
       applyDelay: range,
+      call: range.describe('Of each call of a function; uniform in its logarithm, drawn once a run'),
     }),
   }),
   duration: z.strictObject({

@@ -17,6 +17,7 @@ import type { Handler, Lambda } from '../../simulator/account/lambda.ts';
 import { stateMachineArn } from '../../simulator/account/names.ts';
 import { loadProduct } from '../../simulator/run/product.ts';
 import { BUCKET } from './account.ts';
+import { behindANetwork } from './latency.ts';
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 
 export const PARAMETER_PREFIX = '/racks/';
@@ -53,7 +54,7 @@ type SentNotice = Notice & { at: Date };
 /** `installation` keeps its racks to itself, as a second deployment in the account would: others never visit them. */
 export async function startProduct(
   installation = 'imds-rollout',
-  options: RuntimeOptions = {},
+  { callTakesMs = 0, ...options }: RuntimeOptions & { callTakesMs?: number } = {},
 ): Promise<SteeredProduct> {
   const settings = {
     PARAMETER_PREFIX,
@@ -70,7 +71,7 @@ export async function startProduct(
   const { lambda, stepFunctions, events } = createRuntime(definition, handlerOf, options);
   const notices: SentNotice[] = [];
   let ahead = 0;
-  const ports: Ports = {
+  const near: Ports = {
     ...rolloutPorts(settings),
     waitTokens: createWaitTokens(
       new SSMClient({}),
@@ -84,6 +85,7 @@ export async function startProduct(
     notices: noting(busNotices(), notices),
     workflow: stepFunctions.port,
   };
+  const ports = callTakesMs === 0 ? near : behindANetwork(near, callTakesMs);
   return {
     settings,
     ports,
