@@ -10,7 +10,7 @@ import { loadProduct } from '../../simulator/run/product.ts';
 import { runScenario } from '../../simulator/run/run.ts';
 import type { World } from '../../simulator/run/world.ts';
 import { loadScenario } from '../../simulator/scenario/load.ts';
-import { ASKED_AT_MS, hiddenRack, type Otherwise } from './hidden.ts';
+import { answeringLate, ASKED_AT_MS, hiddenRack, type Otherwise } from './hidden.ts';
 
 /** FORECAST_RACKS and FORECAST_RUNS look closer. */
 const racks = Number(process.env['FORECAST_RACKS'] ?? '20');
@@ -39,7 +39,7 @@ async function compare(text: string): Promise<Compared> {
   const read = await readRackFor(lookOnce(account.ports, reads), scenario.rack);
   if ('missing' in read) throw new Error(read.missing);
   const forecast = await forecastOf(read, { runs, seed: 1 }, playHere);
-  const result = await runScenario(scenario, { product, invariants, endWhen: hasEnded });
+  const result = await runScenario(answeringLate(scenario), { product, invariants, endWhen: hasEnded });
   return { name: scenario.name, forecast, truth: playedFrom(result, scenario) };
 }
 

@@ -4,8 +4,11 @@
  * long as it has; delays are uniform within the ranges that the forecast states. One rack in four meets a failure that
  * no forecast counts with: no capacity for ten minutes, EC2 that throttles, Karpenter away, a function that dies.
  */
+import { priorOf } from '../../cli/forecast/prior.ts';
 import { createChance } from '../../simulator/account/chance.ts';
 import type { Chance } from '../../simulator/parts.ts';
+import { apiWildcards } from '../../simulator/scenario/names.ts';
+import type { Scenario } from '../../simulator/scenario/scenario.ts';
 
 /** When the parameters are set, and the forecast is made. */
 export const ASKED_AT_MS = 60_000;
@@ -63,6 +66,17 @@ export function hiddenRack(seed: number, { longer = 1, drainTimeout }: Otherwise
     },
     ec2: { applyDelay: seconds(1, 5) },
   });
+}
+
+/** Each service takes its own time to answer, where a forecast takes one for all of them. */
+export function answeringLate(scenario: Scenario): Scenario {
+  const chance = createChance(~scenario.seed);
+  const { lowMs, highMs } = priorOf([]).call;
+  const late = apiWildcards.map((api) => ({
+    ...{ api, error: null, from: 0, until: null, share: 1 },
+    latency: Math.round(lowMs * (highMs / lowMs) ** chance.next()),
+  }));
+  return { ...scenario, faults: [...scenario.faults, ...late] };
 }
 
 function nodeOf(chance: Chance, index: number, longer: number): object {
