@@ -37,6 +37,7 @@ function resourcesOf(outputs: Outputs, name: string): (action: string) => On[] {
   const record = memory('record');
   const workflow = on(StateMachineArn);
   const known: Record<string, On[]> = {
+    'cloudwatch:GetMetricData': [on('*')],
     'ec2:DescribeInstances': [on('*')],
     'ec2:GetInstanceMetadataDefaults': [on('*')],
     'ec2:ModifyInstanceMetadataOptions': [
