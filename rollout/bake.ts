@@ -56,7 +56,7 @@ export async function bakeLook(ports: BakePorts, running: Running, markedAt: str
   return judged(ports, state, fleet, { ...evidence, now, markedAt }, canaries);
 }
 
-type Evidence = Pick<BakeLook, 'rejected' | 'failed' | 'unknown'>;
+type Evidence = Pick<BakeLook, 'rejected' | 'measured' | 'failed' | 'unknown'>;
 
 async function judged(
   ports: BakePorts,
@@ -121,6 +121,8 @@ function pause({ now, bake, bakingSince, unknown, notInForce }: BakeLook): numbe
   if (bakingSince === undefined) return READY_LOOK_SECONDS;
   if (notInForce.length > 0) return RETRY_SECONDS;
   const age = (now.getTime() - new Date(bakingSince).getTime()) / 1000;
+  // What is not measured yet comes with CloudWatch's next datapoints.
+  if (age >= bake) return RETRY_SECONDS;
   const usual = age < 300 ? 20 : age < 3600 ? 60 : 120;
   return Math.max(1, Math.min(usual, Math.ceil(bake - age)));
 }
@@ -165,7 +167,7 @@ async function evidenceOf(
       return none;
     }
   };
-  const rejected = await orUnknown('MetadataNoTokenRejected could not be read', new Map(), () =>
+  const counted = await orUnknown('MetadataNoTokenRejected could not be read', NOTHING_COUNTED(), () =>
     rejectionsOf(ports, state, canaries, markedAt),
   );
   const isSelected = selectorOf(state.policy);
@@ -181,8 +183,11 @@ async function evidenceOf(
     }
     return found;
   });
-  return { rejected, failed, unknown };
+  return { ...counted, failed, unknown };
 }
+
+type Counted = Pick<BakeLook, 'rejected' | 'measured'>;
+const NOTHING_COUNTED = (): Counted => ({ rejected: new Map(), measured: new Map() });
 
 /** By node. Only where tokens have become required: before, nothing is rejected, and what was rejected anyway is no news. */
 async function rejectionsOf(
@@ -190,16 +195,19 @@ async function rejectionsOf(
   { target }: Rolling,
   canaries: readonly Canary[],
   markedAt: string,
-): Promise<Map<string, number>> {
+): Promise<Counted> {
   const tightened = canaries.filter(
     ({ mark }) => target.httpTokens === 'required' && mark.before.httpTokens === 'optional',
   );
-  if (tightened.length === 0) return new Map();
-  const sums = await ports.metrics.sums({
-    metric: 'MetadataNoTokenRejected',
+  if (tightened.length === 0) return NOTHING_COUNTED();
+  const found = await ports.metrics.rejections({
     instanceIds: tightened.map(({ mark }) => mark.instanceId),
     since: new Date(markedAt),
     until: ports.clock.now(),
   });
-  return new Map(tightened.map(({ node, mark }) => [node.name, sums.get(mark.instanceId) ?? 0]));
+  const each = tightened.map(({ node, mark }) => ({ name: node.name, of: found.get(mark.instanceId) }));
+  return {
+    rejected: new Map(each.flatMap(({ name, of }) => (of === undefined ? [] : [[name, of.count]]))),
+    measured: new Map(each.map(({ name, of }) => [name, of?.measured ?? []])),
+  };
 }

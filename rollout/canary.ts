@@ -99,6 +99,8 @@ export interface BakeLook {
   /** Rejected calls by node, as far as any were counted. */
   rejected: ReadonlyMap<string, number>;
   failed: readonly FailedBuild[];
+  /** By node whose tokens became required: when the periods of 5 minutes began that CloudWatch has measured. */
+  measured: ReadonlyMap<string, readonly Date[]>;
   /** What could not be read, in words. */
   unknown: readonly string[];
 }
@@ -109,6 +111,9 @@ export type Health =
   | { kind: 'baking'; waitsFor: string }
   | { kind: 'vanished' }
   | { kind: 'unproven'; why: string };
+
+/** A period of basic monitoring. */
+const PERIOD_MS = 5 * 60_000;
 
 /** How long beyond its bake a canary is looked at while something of it is unknown or not in force. */
 const UNPROVEN_LIMIT_MS = 30 * 60_000;
@@ -122,19 +127,34 @@ export function healthOf(look: BakeLook): Health {
   if (nodes.length === 0) return { kind: 'vanished' };
   const seen = [...rejections(rejected), ...failures(failed)];
   if (seen.length > 0) return { kind: 'unhealthy', why: seen.join('; ') };
-  const missing = [
-    ...(notInForce.length > 0 ? [`the options of ${few(notInForce)} are not in force`] : []),
-    ...unknown,
-  ];
   const bakedAt = bakingSince === undefined ? undefined : new Date(bakingSince).getTime() + bake * 1000;
   const limit = (bakedAt ?? new Date(markedAt).getTime()) + UNPROVEN_LIMIT_MS;
   const isBaked = bakedAt !== undefined && now.getTime() >= bakedAt;
+  const missing = [
+    ...(notInForce.length > 0 ? [`the options of ${few(notInForce)} are not in force`] : []),
+    ...unknown,
+    // Before its time is over there is nothing that a whole period would be missed for.
+    ...(isBaked ? notMeasured(look) : []),
+  ];
   if (isBaked && missing.length === 0)
     return { kind: 'healthy', why: `${named(nodes)} baked for ${minutes(bake)}: ${figures(look)}` };
   if (missing.length > 0 && now.getTime() >= limit) return { kind: 'unproven', why: missing.join('; ') };
   const until = bakedAt === undefined ? 'begins to bake' : `bakes until ${new Date(bakedAt).toISOString()}`;
   const also = missing.length === 0 ? '' : `; ${missing.join('; ')}`;
   return { kind: 'baking', waitsFor: `${named(nodes)} ${until}: ${figures(look)}${also}` };
+}
+
+/** No datapoint is not a measured zero: one whole period since its options are in force has to be measured. */
+function notMeasured({ now, bakingSince, measured }: BakeLook): string[] {
+  const since = bakingSince === undefined ? Infinity : Date.parse(bakingSince);
+  const isWhole = (from: Date): boolean =>
+    from.getTime() >= since && from.getTime() + PERIOD_MS <= now.getTime();
+  const missing = [...measured].filter(([, periods]) => !periods.some(isWhole)).map(([node]) => node);
+  return missing.length === 0
+    ? []
+    : [
+        `whether calls were rejected is not known of ${few(missing)}: CloudWatch has neither MetadataNoTokenRejected nor CPUUtilization of a whole period of 5 minutes since`,
+      ];
 }
 
 export const named = (nodes: readonly string[]): string => `canary ${few([...nodes].sort())}`;

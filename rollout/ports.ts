@@ -197,6 +197,23 @@ export interface MetadataMetrics {
     since: Date;
     until: Date;
   }): Promise<Map<string, number>>;
+  /**
+   * What is known of rejected calls, by instance, of the same periods. `CPUUtilization` is asked for beside
+   * `MetadataNoTokenRejected`: whether EC2 publishes a zero of the latter is not documented, and a period in which
+   * CloudWatch has either was measured. An instance of which it has neither is left out.
+   */
+  rejections(query: {
+    instanceIds: readonly string[];
+    since: Date;
+    until: Date;
+  }): Promise<Map<string, Rejections>>;
+}
+
+export interface Rejections {
+  /** MetadataNoTokenRejected over all of the periods. */
+  count: number;
+  /** When the measured periods of 5 minutes began, the first one first. */
+  measured: readonly Date[];
 }
 
 /** Which service accounts of a cluster get credentials from EKS Pod Identity. */
@@ -206,7 +223,7 @@ export interface PodIdentities {
 
 /** What a person's plan reads besides. Of functions only a look at a canary reads metrics. */
 export interface PlanReads {
-  metrics: MetadataMetrics;
+  metrics: Pick<MetadataMetrics, 'sums'>;
   podIdentities: PodIdentities;
 }
 

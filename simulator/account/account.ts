@@ -67,8 +67,9 @@ export function createAccount(options: {
   const records = createRecordStore(gate, recordPrefix);
   const approvals = createApprovalStore(gate, recordPrefix);
   const waitTokens = createTokenStore(gate, tokenPrefix);
-  const metrics = createSimulatedMetrics(clock, gate);
-  const ec2 = createEc2({
+  const published = options.ec2.metrics ?? 'sparse';
+  const metrics = createSimulatedMetrics({ clock, gate, published }, (id) => ec2.historyOf(id));
+  const ec2: SimulatedEc2 = createEc2({
     ...options.ec2,
     clock,
     chance,

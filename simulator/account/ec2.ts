@@ -8,7 +8,7 @@ import type { Instances } from '../../rollout/ports.ts';
 import { apiError } from './api-errors.ts';
 import type { RunningClock } from './clock.ts';
 import type { SimulatedGate } from './gate.ts';
-import type { Counted } from './metadata-metrics.ts';
+import type { Counted, Published } from './metadata-metrics.ts';
 import type { Chance, EndedBy, Machines } from '../parts.ts';
 import { createBucket, type BucketOptions } from './token-bucket.ts';
 
@@ -46,6 +46,8 @@ export interface Ec2Options {
   applyDelay: number;
   readStaleness: number;
   httpTokensEnforced: boolean;
+  /** What CloudWatch has where nothing was counted. */
+  metrics?: Published;
 }
 
 /** From RunInstances to `running`. */

@@ -220,6 +220,8 @@ export interface Scenario {
     modifyBucket: { capacity: number; refillPerSecond: number; strangers: number };
     applyDelay: number;
     readStaleness: number;
+    /** What CloudWatch has of an instance that rejected no call; `none`: it has nothing of anything. */
+    metrics: 'sparse' | 'zeros' | 'none';
   };
   /** How far the API server's clock is ahead of everybody else's. */
   clocks: { cluster: number };

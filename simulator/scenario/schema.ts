@@ -102,6 +102,12 @@ export const scenarioSchema = z.strictObject({
       modifyBucket: modifyBucket.prefault({}),
       applyDelay: duration.prefault('2s'),
       readStaleness: duration.prefault('0s'),
+      metrics: z
+        .enum(['sparse', 'zeros', 'none'], 'sparse, zeros or none')
+        .prefault('sparse')
+        .describe(
+          'What CloudWatch has of an instance that rejected no call: CPUUtilization alone, a zero besides, or nothing of anything',
+        ),
     })
     .prefault({}),
   clocks: z

@@ -46,6 +46,49 @@ it('asks CloudWatch for at most 500 instances a call, all pages of each', async 
   expect(sums.size).toBe(499);
 });
 
+it('asks beside rejected calls whether the instance was measured, by periods of 5 minutes from that of the moment', async () => {
+  const at = (minutes: number): Date => new Date(minutes * 60_000);
+  const asked: { StartTime?: Date; EndTime?: Date; MetricDataQueries?: MetricDataQuery[] }[] = [];
+  const has: Record<string, [Date, number][]> = {
+    'i-quiet CPUUtilization': [
+      [at(10), 30],
+      [at(5), 20],
+    ],
+    'i-both CPUUtilization': [[at(5), 7]],
+    'i-both MetadataNoTokenRejected': [
+      [at(5), 1],
+      [at(10), 2],
+    ],
+  };
+  mockClient(CloudWatchClient)
+    .on(GetMetricDataCommand)
+    .callsFake((input: (typeof asked)[number]) => {
+      asked.push(input);
+      const results = (input.MetricDataQueries ?? []).map(({ Id, MetricStat }) => {
+        const { MetricName = '', Dimensions = [] } = MetricStat?.Metric ?? {};
+        const points = has[`${Dimensions[0]?.Value ?? ''} ${MetricName}`] ?? [];
+        return { Id, Timestamps: points.map(([time]) => time), Values: points.map(([, value]) => value) };
+      });
+      return { MetricDataResults: results };
+    });
+  const metrics = createMetadataMetrics(new CloudWatchClient(region));
+  const day = 24 * 60;
+  const found = await metrics.rejections({
+    instanceIds: ['i-quiet', 'i-both', 'i-none'],
+    since: at(7),
+    until: at(2 * day),
+  });
+  expect(asked.map(({ StartTime, EndTime }) => [StartTime, EndTime])).toEqual([[at(5), at(2 * day)]]);
+  // Of days too: a period that is not whole is none.
+  expect(new Set(asked[0]?.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Period))).toEqual(
+    new Set([300]),
+  );
+  expect(Object.fromEntries(found)).toEqual({
+    'i-quiet': { count: 0, measured: [at(5), at(10)] },
+    'i-both': { count: 3, measured: [at(5), at(10)] },
+  });
+});
+
 it('lists all associations of a cluster', async () => {
   const eks = mockClient(EKSClient);
   const page = (serviceAccount: string, nextToken?: string) => ({

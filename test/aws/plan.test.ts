@@ -23,6 +23,7 @@ const connection = () => ({ ...awsClient(), endpoint: inject('moto') });
 describeMetadataMetrics('moto', async () => {
   const cloudWatch = new CloudWatchClient(connection());
   const counted = `i-${randomUUID().slice(0, 8)}`;
+  const quiet = `i-${randomUUID().slice(0, 8)}`;
   const until = new Date();
   await cloudWatch.send(
     new PutMetricDataCommand({
@@ -35,10 +36,25 @@ describeMetadataMetrics('moto', async () => {
       })),
     }),
   );
+  await cloudWatch.send(
+    new PutMetricDataCommand({
+      Namespace: 'AWS/EC2',
+      MetricData: [
+        {
+          MetricName: 'CPUUtilization',
+          Dimensions: [{ Name: 'InstanceId', Value: quiet }],
+          Timestamp: new Date(until.getTime() - 3_600_000),
+          Value: 12.5,
+        },
+      ],
+    }),
+  );
   return {
     port: createMetadataMetrics(cloudWatch),
     counted: { instanceId: counted, sum: 3 },
     silent: `i-${randomUUID().slice(0, 8)}`,
+    quiet,
+    unmeasured: `i-${randomUUID().slice(0, 8)}`,
     since: new Date(until.getTime() - 86_400_000),
     until,
     [Symbol.asyncDispose]: () => Promise.resolve(),

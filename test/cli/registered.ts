@@ -82,7 +82,7 @@ function accessOf(account: Account): Access {
 function portsOf(account: Account, api: ApiClient): Deployment['ports'] {
   return {
     clock,
-    metrics: { sums: async () => new Map() },
+    metrics: { sums: async () => new Map(), rejections: async () => new Map() },
     parameters: {
       list: async () => account.parameters,
       history: async () => [],

@@ -7,6 +7,9 @@ export interface MetricsSubject extends AsyncDisposable {
   /** Instances with optional tokens: one with these counts of MetadataNoToken, one without any datapoint. */
   counted: { instanceId: string; sum: number };
   silent: string;
+  /** One with CPUUtilization and nothing rejected, and one of which nothing at all was measured. */
+  quiet: string;
+  unmeasured: string;
   since: Date;
   until: Date;
 }
@@ -31,6 +34,22 @@ export function describeMetadataMetrics(name: string, make: () => Promise<Metric
       const rejected = { metric: 'MetadataNoTokenRejected', since, until } as const;
       expect((await subject.port.sums({ ...rejected, instanceIds: [counted.instanceId] })).size).toBe(0);
       expect((await subject.port.sums({ ...rejected, instanceIds: [] })).size).toBe(0);
+    });
+
+    it('knows of no rejection where the instance was measured, and of nothing where it was not', async () => {
+      await using subject = await make();
+      const { quiet, unmeasured, since, until } = subject;
+      const found = await subject.port.rejections({ instanceIds: [unmeasured, quiet], since, until });
+      expect([...found.keys()]).toEqual([quiet]);
+      const { count, measured = [] } = found.get(quiet) ?? {};
+      expect(count).toBe(0);
+      expect(measured.length).toBeGreaterThan(0);
+      for (const from of measured) {
+        expect(from.getTime() % 300_000).toBe(0);
+        expect(from.getTime()).toBeGreaterThan(since.getTime() - 300_000);
+        expect(from.getTime()).toBeLessThan(until.getTime());
+      }
+      expect((await subject.port.rejections({ instanceIds: [], since, until })).size).toBe(0);
     });
   });
 }

@@ -9,10 +9,10 @@ import { describeMetadataMetrics } from './metadata-metrics.ts';
 
 const file = 'docs/examples/explained.yaml';
 
-async function play(change: (text: string) => string): Promise<World> {
+async function play(change: (text: string) => string, until = 1_000): Promise<World> {
   let world: World | undefined;
   await runScenario(loadScenario(change(readFileSync(file, 'utf8')), file), {
-    until: 1_000,
+    until,
     invariants: (made) => watchWorld((world = made)),
   });
   if (world === undefined) throw new Error('nothing was played');
@@ -20,14 +20,17 @@ async function play(change: (text: string) => string): Promise<World> {
 }
 
 describeMetadataMetrics('the simulator', async () => {
-  const world = await play((text) => text.replaceAll('required', 'optional'));
+  // Long enough for a sample of CPUUtilization.
+  const world = await play((text) => text.replaceAll('required', 'optional'), 120_000);
   const instanceOf = (node: string): string =>
     world.cluster.object('Node', node)?.spec.providerID?.split('/').at(-1) ?? '';
   const until = world.clock.now();
   return {
-    port: world.planReads.metrics,
+    port: world.account.ports.metrics,
     counted: { instanceId: instanceOf('build-a'), sum: 3 },
     silent: instanceOf('build-b'),
+    quiet: instanceOf('build-b'),
+    unmeasured: 'i-of-nobody',
     since: new Date(until.getTime() - 86_400_000),
     until,
     [Symbol.asyncDispose]: () => Promise.resolve(),

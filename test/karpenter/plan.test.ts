@@ -109,7 +109,7 @@ function portsOf(cluster: Cluster): { ports: Ports; reads: PlanReads } {
   return {
     ports: {
       clock: systemClock,
-      metrics: { sums: never },
+      metrics: { sums: never, rejections: never },
       parameters: {
         list: async () => stored,
         history: async (_, key) => stored.filter((each) => each.key === key),

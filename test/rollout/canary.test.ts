@@ -201,6 +201,8 @@ describe('the bake', () => {
     nodes: ['n-2', 'n-1'],
     notInForce: [],
     rejected: new Map([['n-1', 0]]),
+    // The first whole period of 5 minutes since its options are in force.
+    measured: new Map([['n-1', [at(300)]]]),
     failed: [],
     unknown: [],
     ...more,
@@ -263,6 +265,47 @@ describe('the bake', () => {
       look(700, { notInForce: ['n-2'] }),
       'baking',
       /n-2 are not in force$/,
+    ],
+    [
+      'goes on after its time while CloudWatch has measured nothing',
+      look(610, { rejected: new Map(), measured: new Map([['n-1', []]]) }),
+      'baking',
+      /whether calls were rejected is not known of n-1: CloudWatch has neither/,
+    ],
+    [
+      'goes on while only a period from before is measured, or one that is not over',
+      look(899, { measured: new Map([['n-1', [at(0), at(600)]]]) }),
+      'baking',
+      /not known of n-1: CloudWatch has neither/,
+    ],
+    [
+      'is healthy once the period is over',
+      look(900, { measured: new Map([['n-1', [at(600)]]]) }),
+      'healthy',
+      /^/,
+    ],
+    [
+      'wants it of each of them',
+      look(610, {
+        measured: new Map([
+          ['n-1', [at(300)]],
+          ['n-2', []],
+        ]),
+      }),
+      'baking',
+      /not known of n-2: CloudWatch has neither/,
+    ],
+    [
+      'wants it of none where tokens were required before',
+      look(610, { measured: new Map() }),
+      'healthy',
+      /^/,
+    ],
+    [
+      'is not proven where nothing was measured 30 minutes after its time',
+      look(610 + 1800, { measured: new Map([['n-1', []]]) }),
+      'unproven',
+      /not known of n-1: CloudWatch has neither MetadataNoTokenRejected nor CPUUtilization/,
     ],
     ['shows nothing where every node is gone', look(700, { nodes: [] }), 'vanished', /^$/],
   ])('%s', (_, seen, kind, words) => {

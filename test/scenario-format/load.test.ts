@@ -44,6 +44,7 @@ describe('what a scenario says', () => {
         modifyBucket: { capacity: 100, refillPerSecond: 5, strangers: 0 },
         applyDelay: 2_000,
         readStaleness: 0,
+        metrics: 'sparse',
       },
       account: { httpTokensEnforced: false },
     });
