@@ -33,8 +33,13 @@ export const executionName = (rack: string, now: Date): string =>
 
 /** The executions of one rack: its slug, a dash, the bucket and nothing more. */
 export function executionsOf(rack: string, executions: readonly Execution[]): Execution[] {
+  return executions.filter(({ name }) => isOfRack(rack, name));
+}
+
+/** Whether an execution of this name is one of the rack's. */
+export function isOfRack(rack: string, execution: string): boolean {
   const prefix = `${slug(rack)}-`;
-  return executions.filter(({ name }) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)));
+  return execution.startsWith(prefix) && /^\d+$/.test(execution.slice(prefix.length));
 }
 
 /** Where the report of an execution is kept, without an ending. */

@@ -16,7 +16,7 @@ import { shallStart, type Remembered } from './shall-start.ts';
 import { markedNodes } from './put-back.ts';
 import { startRollout } from './start.ts';
 import { few } from './state.ts';
-import { assertFree, releaseAll, wantedAtEnd } from './tidy.ts';
+import { assertFree, releaseOwn, wantedAtEnd } from './tidy.ts';
 import { findHolder, findLease, holderOf, LONGEST_FUNCTION_MS, passLease, TurnLost } from './turn.ts';
 
 export type ReconcilePorts = ClosePorts & PlanPorts;
@@ -78,8 +78,8 @@ async function visitRack(ports: ReconcilePorts, rack: string): Promise<Visit> {
     const what = `${atIt.map(({ name }) => name).join(', ')} is at it`;
     return { rack, did: 'nothing', what, measured: measureRunning(atIt) };
   }
-  if (read?.kind === 'gone' && record.holdsMayExist) {
-    const { entries } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
+  if (registration && read?.kind === 'gone' && record.holdsMayExist) {
+    const { entries } = await releaseOwn(ports, read.cluster, registration, undefined, NO_EVIDENCE);
     if (entries.length > 0) {
       const what = `${String(entries.length)} holds released: ${read.why}`;
       return { rack, did: 'table', what, measured: {} };

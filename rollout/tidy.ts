@@ -12,6 +12,8 @@ import { readJournal, writeJournal, type Entry } from './journal.ts';
 import { duePatches, keep } from './keep.ts';
 import { classOptions, mismatches } from './options.ts';
 import { phaseOf } from './phase.ts';
+import type { Node } from './kubernetes.ts';
+import { isOfRack } from './naming.ts';
 import type { Cluster, Ports, Registration } from './ports.ts';
 import { lastPatchOf, type Options, type Outcome, type RolloutRecord } from './record.ts';
 import type { Concluding } from './state.ts';
@@ -46,7 +48,7 @@ export async function tidy(
   try {
     const read = await readGround(ports, registration, others);
     if (read.kind === 'gone')
-      return await releaseAll(ports, read.cluster, ending.execution, page(ports, ending));
+      return await releaseOwn(ports, read.cluster, registration, ending.execution, page(ports, ending));
     const { ground } = read;
     const holder = await findHolder(ground.cluster, ground.nodeClass.metadata.name);
     // Somebody else's rollout has the nodes now: their holds are its own.
@@ -133,19 +135,28 @@ export async function assertFree(
   }
 }
 
-/** Pool or class vanished: nothing can be judged any more, and nothing will be replaced for what was patched. */
-export async function releaseAll(
+/**
+ * Pool or class vanished: nothing can be judged any more, and nothing will be replaced for what was patched. Of the
+ * holds of a cluster only the rack's own are released: those of its pool, and those that name a rollout of it.
+ */
+export async function releaseOwn(
   ports: Pick<Ports, 'clock'>,
   cluster: Cluster,
+  { rack, nodePool }: Registration,
   execution: string | undefined,
   evidence: (entries: Entry[]) => Promise<void>,
 ): Promise<Tidied> {
   const [nodes, claims] = [await cluster.list('Node'), await cluster.list('NodeClaim')];
   const held: Wanted[] = [
-    ...nodes.map((node) => ({ name: node.metadata.name, node, hold: holdOn(node) })),
-    ...claims.map((claim) => ({ name: claim.metadata.name, claim, hold: holdOn(claim) })),
-  ].flatMap(({ hold, ...rest }) =>
-    hold === undefined
+    ...nodes.map((node) => ({ name: node.metadata.name, node, pool: poolOf(node), hold: holdOn(node) })),
+    ...claims.map((claim) => ({
+      name: claim.metadata.name,
+      claim,
+      pool: poolOf(claim),
+      hold: holdOn(claim),
+    })),
+  ].flatMap(({ hold, pool, ...rest }) =>
+    hold === undefined || (pool !== nodePool && !isOfRack(rack, hold.rollout))
       ? []
       : [{ node: { ...UNREAD, ...rest, hold }, want: NOTHING, why: 'pool or class vanished' }],
   );
@@ -153,6 +164,9 @@ export async function releaseAll(
   const kept = await keep(ports, { tryPatch }, duePatches(held, execution, ports.clock.now()), evidence);
   return { entries: kept.entries, held: [], known: kept.left === 0 };
 }
+
+const poolOf = ({ metadata }: Pick<Node, 'metadata'>): string | undefined =>
+  metadata.labels?.['karpenter.sh/nodepool'];
 
 const UNREAD = {
   pods: [],

@@ -4,12 +4,14 @@
  */
 import { TransientError } from '../../rollout/errors.ts';
 import { readGround, type GroundRead } from '../../rollout/ground.ts';
-import { executionsOf, leaseName } from '../../rollout/naming.ts';
+import { CANARY_ANNOTATION, executionsOf, leaseName } from '../../rollout/naming.ts';
 import type { RolloutRecord } from '../../rollout/record.ts';
-import { releaseAll } from '../../rollout/tidy.ts';
+import { markedNodes } from '../../rollout/put-back.ts';
+import { releaseOwn } from '../../rollout/tidy.ts';
 import { holderOf } from '../../rollout/turn.ts';
 import type { Lease } from '../../rollout/kubernetes.ts';
-import type { Registration } from '../../rollout/ports.ts';
+import type { Cluster, Registration } from '../../rollout/ports.ts';
+import { few } from '../../rollout/state.ts';
 import { ensure, leaseManifests, nameOf, policyManifests, rbacManifests } from '../account/manifests.ts';
 import type { Objects, Stored } from '../account/objects.ts';
 import type { Deployment } from '../deployment.ts';
@@ -66,6 +68,7 @@ async function cleanCluster(
   const { cluster } = registration;
   const objects = await deployment.objects(cluster);
   const read = await readGround(ports, registration, []);
+  await refuseCanary(read.kind === 'found' ? read.ground.cluster : read.cluster, registration);
   const record = await ports.records.read(rack);
   const sharing = others.filter((each) => each.cluster === cluster);
   const otherNames = await namesOfOthers(deployment, cluster, others);
@@ -84,7 +87,7 @@ async function cleanCluster(
     dryRun,
     say,
   );
-  await giveBack(deployment, read, { record, choice, dryRun, alone: sharing.length === 0 }, say);
+  await giveBack(deployment, read, registration, { record, choice, dryRun }, say);
   if (sharing.length > 0) {
     const racks = sharing.map((each) => each.rack).join(', ');
     for (const manifest of policyManifests(otherNames)) {
@@ -102,10 +105,21 @@ async function cleanCluster(
   }
 }
 
+/** Without its rack nobody puts a canary back: its mark alone knows what its instance had before. */
+async function refuseCanary(cluster: Cluster, registration: Registration): Promise<void> {
+  const marked = (await markedNodes(cluster, registration)).map(({ node }) => node.metadata.name);
+  if (marked.length === 0) return;
+  throw new CommandFailure(
+    `nodes of rack ${registration.rack} carry the mark of a canary, which is not put back yet: ${few(marked)}\n` +
+      `Reconcile starts a rollout within minutes that puts it back: wait for its end (imds-rollout watch) and remove the rack then. To leave an instance as it is, take annotation ${CANARY_ANNOTATION} off its node first`,
+  );
+}
+
 async function giveBack(
   { ports }: Deployment,
   read: GroundRead,
-  over: { record: RolloutRecord; choice: Choice | undefined; dryRun: boolean; alone: boolean },
+  registration: Registration,
+  over: { record: RolloutRecord; choice: Choice | undefined; dryRun: boolean },
   say: Say,
 ): Promise<void> {
   if (read.kind === 'found') {
@@ -113,9 +127,8 @@ async function giveBack(
     return;
   }
   say('=', `${read.why}: there is no class to hand back`);
-  // Whose a hold is cannot be told any more: where another rack is left, its own rollouts tidy up.
-  if (over.dryRun || !over.alone) return;
-  const { entries, known } = await releaseAll(ports, read.cluster, undefined, NO_EVIDENCE);
+  if (over.dryRun) return;
+  const { entries, known } = await releaseOwn(ports, read.cluster, registration, undefined, NO_EVIDENCE);
   if (!known) throw new TransientError('not every hold could be released: run this again');
   say(entries.length === 0 ? '=' : '-', `${String(entries.length)} holds`);
 }

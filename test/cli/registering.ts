@@ -209,6 +209,18 @@ export function describeRegistering(name: string, make: () => Promise<Registerin
       expect(of.account.registrations).toHaveLength(1);
     });
 
+    it('is not removed while a node carries the mark of its canary, before anything is written', async () => {
+      await using of = await world();
+      await of.add();
+      await of.hands.addNode('tried', 'build', { 'imds-rollout/canary': '{"edited":true}' });
+      await of.hands.addNode('foreign', 'workload', { 'imds-rollout/canary': '{"edited":true}' });
+      await expect(of.remove('keep')).rejects.toThrow(
+        /^nodes of rack demo carry the mark of a canary, .*: tried\nReconcile starts a rollout/,
+      );
+      expect(await of.there()).toEqual(of.all);
+      expect(of.account.registrations).toHaveLength(1);
+    });
+
     it('is not removed where a Build would be lost, before anything is written', async () => {
       await using of = await world();
       await of.add();
