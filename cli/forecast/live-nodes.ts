@@ -1,6 +1,7 @@
 /** The nodes of a cluster as a scenario has them, oldest first, with what runs on them. */
 import { hashState, instanceIdOf, isDrifted, driftReason } from '../../rollout/fleet.ts';
 import { fitsPool } from '../../rollout/builds.ts';
+import { markOn } from '../../rollout/canary-mark.ts';
 import { holdOn, isCordoned, isProtected } from '../../rollout/hold.ts';
 import type { Node, NodeClaim } from '../../rollout/kubernetes.ts';
 import { DO_NOT_DISRUPT } from '../../rollout/naming.ts';
@@ -79,6 +80,10 @@ function nodeOf({ live, claim, node, pods, pool, read, notes }: One): WrittenNod
     Math.round(cpuOf(node.status?.allocatable?.['cpu'] ?? claim.status?.capacity?.['cpu']) * 1_000) / 1_000;
   if (cpu === 0) notes.add(`${name} does not say how many cpus it has: it has room for what runs on it`);
   const hold = holdOn(node);
+  if (markOn(node) !== undefined)
+    notes.add(
+      `${name} is a canary: here it is none, has its options of now from the start, and is never put back`,
+    );
   if (annotations?.[DO_NOT_DISRUPT] !== undefined && !isProtected(node))
     notes.add(
       `${name}: karpenter.sh/do-not-disrupt=${annotations[DO_NOT_DISRUPT]}, of which only "true" can be said`,

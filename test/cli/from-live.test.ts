@@ -48,6 +48,15 @@ async function fromLive(scenario: Scenario): Promise<Scenario> {
   return loadScenario(read.text, 'live.yaml');
 }
 
+it('says of a canary that a scenario cannot be told of it', async () => {
+  const text = readFileSync('test/scenarios/canary-healthy.yaml', 'utf8');
+  // The canary bakes.
+  const world = await worldAt(loadScenario(text, 'canary-healthy.yaml'), 5 * 60_000);
+  const read = await readRack({ rack: 'demo', ports: world.account.ports, reads: world.planReads });
+  expect(JSON.stringify(read)).toContain('busy-1 is a canary: here it is none');
+  expect(JSON.stringify(read)).not.toContain('idle is a canary');
+});
+
 /** What was read, with what cannot be seen at the start: what comes, and how long Builds and neighbours take. */
 function withHidden(read: Scenario, original: Scenario): Scenario {
   const { name, runFor, seed, timeline, faults, karpenter, ec2, clocks, serviceAccounts } = original;
