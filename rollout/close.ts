@@ -77,10 +77,7 @@ export async function closeRollout(
     await releaseTurn(ports, registration, others, ending.execution);
     return named;
   }
-  if (
-    registration !== undefined &&
-    (scope === 'all' || (await isFree(ports, registration, others, ending)))
-  ) {
+  if (registration !== undefined && (await isFree(ports, registration, others, ending))) {
     await ports.records.write(
       ending.rack,
       // As it is now: a rollout that began meanwhile has written its own into it.
@@ -100,7 +97,7 @@ export async function closeRollout(
   return named;
 }
 
-/** Whether no rollout has the rack: while one has, the record is its own to write, and what it comes to counts. */
+/** Whether no other rollout has the rack: while one has, whatever ended, the record is its own to write, and what it comes to counts. */
 async function isFree(
   ports: ClosePorts,
   registration: Registration,

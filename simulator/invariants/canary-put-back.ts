@@ -77,7 +77,7 @@ export function createCanaries(truth: Truth, history: History): Canaries {
     const now = instanceOf(node)?.metadataOptions;
     const isGone = now === undefined || instanceOf(node)?.state === 'shutting-down';
     if (isGone || now.httpEndpoint === 'disabled' || truth.scenario.account.httpTokensEnforced) return [];
-    if (isClassLike(without(now)) || same(without(now), canary.before)) return [];
+    if (same(without(now), { ...canary.before, ...classLike(without(now)) })) return [];
     // Somebody has changed it meanwhile: that is theirs.
     if ((byHandAt.get(id) ?? 0) > canary.markedAt) return [];
     return [
@@ -85,15 +85,16 @@ export function createCanaries(truth: Truth, history: History): Canaries {
     ];
   };
 
-  /** Whether the class says what the instance was tried with. */
-  const isClassLike = (options: Options): boolean => {
-    const target = history.newest()?.target ?? {};
+  /** Options in which the instance is as the class says by now: in those there is nothing to go back to. */
+  const classLike = (options: Options): Partial<Options> => {
     const nodeClass = truth
       .objects('EC2NodeClass')
       .find(({ metadata }) => metadata.name === history.buildClass());
-    if (nodeClass === undefined) return false;
+    if (nodeClass === undefined) return {};
     const says = optionsOf(nodeClass);
-    return optionNames.every((name) => target[name] === undefined || says[name] === options[name]);
+    return Object.fromEntries(
+      optionNames.filter((name) => says[name] === options[name]).map((name) => [name, options[name]]),
+    );
   };
 
   /** The class is patched by ours: what broke on the canary long enough before was seen. */
