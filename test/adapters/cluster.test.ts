@@ -100,6 +100,19 @@ describe('reading', () => {
     );
   });
 
+  it('lists the failed pods of one node, of all namespaces, page by page', async () => {
+    await using server = await serve(({ query }) => ({
+      body:
+        query['continue'] === undefined
+          ? { metadata: { continue: 'more' }, items: [{ metadata: { name: 'one' } }] }
+          : { metadata: {}, items: [{ metadata: { name: 'two' } }] },
+    }));
+    const pods = await connect(server).failedPods('node-1');
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual(['one', 'two']);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/api/v1/pods', '/api/v1/pods']);
+    expect(server.asked[0]?.query['fieldSelector']).toBe('status.phase=Failed,spec.nodeName=node-1');
+  });
+
   it('passes on what the server said, times and unknown fields as they were', async () => {
     const metadata = {
       name: 'build',

@@ -190,6 +190,24 @@ describe('doctor', () => {
     for (const name of names) expect(found.of(name)?.todo).toBeTruthy();
   });
 
+  it('finds an admission policy that does not know the annotation of a canary yet, and says what renews it', async () => {
+    await using of = await world();
+    const mark = "'imds-rollout/canary', ";
+    for (const [path, stored] of of.kube.objects) {
+      if (!path.includes('/validatingadmissionpolicies/')) continue;
+      const text = JSON.stringify(stored);
+      if (text.includes(mark)) of.kube.objects.set(path, JSON.parse(text.replace(mark, '')) as typeof stored);
+    }
+    const found = await of.find();
+    expect(found.bad).toEqual(['admission policy']);
+    expect(found.of('admission policy')).toMatchObject({
+      what: expect.stringMatching(/ is not as this version has it$/) as string,
+      todo: 'Run it again: imds-rollout rack add demo --cluster demo --pool build',
+    });
+    await addRack(of.deployment, { ...registration, dryRun: false }, listener().say);
+    expect((await of.find()).bad).toEqual([]);
+  });
+
   it('cannot vouch for another Karpenter, nor for what somebody else writes', async () => {
     await using of = await world();
     karpenter(of.kube, 'v1.9.2');

@@ -17,6 +17,8 @@ export interface ClusterSubject extends AsyncDisposable {
   startPod(name: string, node: string): Promise<void>;
   /** Its phase becomes Succeeded. */
   finishPod(name: string): Promise<void>;
+  /** The pod's phase becomes Failed. It is the one that is called `broken`. */
+  failPod(name: string): Promise<void>;
   /** Server-side apply of exactly these options. */
   apply(
     nodeClass: string,
@@ -98,6 +100,21 @@ export function describeCluster(name: string, make: () => Promise<ClusterSubject
       expect(pods.map((pod) => [pod.kind, pod.metadata.name, pod.spec.nodeName])).toEqual([
         ['Pod', 'runs', world.node],
       ]);
+    });
+
+    it('lists the failed pods of a node, and those of no other and of no other phase', async () => {
+      await using world = await set();
+      const { node: other } = await world.addNode('build');
+      await world.startPod('runs', world.node);
+      await world.startPod('broken', world.node);
+      expect(await world.port.failedPods(world.node)).toEqual([]);
+      await world.failPod('broken');
+      const failed = await world.port.failedPods(world.node);
+      expect(
+        failed.map((pod) => [pod.kind, pod.metadata.name, pod.spec.nodeName, pod.status?.phase]),
+      ).toEqual([['Pod', 'broken', world.node, 'Failed']]);
+      expect(await world.port.failedPods(other)).toEqual([]);
+      expect(await world.port.failedPods('no-such-node')).toEqual([]);
     });
 
     it('merges what a patch says into the object, and nothing else', async () => {

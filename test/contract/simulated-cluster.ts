@@ -33,9 +33,20 @@ export async function simulatedCluster(): Promise<ClusterSubject> {
       cluster.addLease(name);
     },
     startPod: async (name, node) => {
-      cluster.addBuild({ name, node, runsForMs: name === 'done' ? 1_000 : 3_600_000 });
+      cluster.addBuild({
+        name,
+        node,
+        runsForMs: name === 'done' ? 1_000 : 3_600_000,
+        ...(name === 'broken' && { usesImds: 'v1', usesImdsAtMs: 1_000 }),
+      });
     },
     finishPod: () => opened.pass(5_000),
+    failPod: async () => {
+      // What a Build that calls IMDSv1 fails of.
+      for (const { instanceId } of account.ec2.machines.all())
+        account.ec2.modifyByHand(instanceId, { httpTokens: 'required' });
+      await opened.pass(5_000);
+    },
     apply: async (nodeClass, options, manager, force) => {
       const { httpProtocolIPv6: _, ...fields } = options;
       cluster.applyAs(manager, nodeClass, fields, force);

@@ -85,6 +85,7 @@ export async function apiServer(user: keyof typeof users = 'admin'): Promise<Clu
       await phase(name, 'Running');
     },
     finishPod: (name) => phase(name, 'Succeeded'),
+    failPod: (name) => phase(name, 'Failed'),
     apply,
     async [Symbol.asyncDispose]() {
       // The API server keeps Leases of its own, elsewhere.
