@@ -11,6 +11,7 @@ import {
   refuseValue,
   type Key,
 } from './parameters.ts';
+import { OPTIONS, type Option } from './options.ts';
 import type { Options } from './record.ts';
 import { quoted, refuse } from './refusals.ts';
 
@@ -32,7 +33,16 @@ export interface Policy {
 type Sources = Partial<Record<keyof Options, Key>>;
 
 export type Decision =
-  | { kind: 'refused'; refusals: string[] }
+  | {
+      kind: 'refused';
+      refusals: string[];
+      /** What is asked for by the values that are accepted by themselves. */
+      ask: Options;
+      /** Options of which nobody knows what is asked. */
+      unread: Option[];
+      /** Who is to write the class, where that is accepted by itself. */
+      classWriter?: Policy['classWriter'];
+    }
   | { kind: 'inert'; why: string; everAsked: boolean }
   | { kind: 'asksNothing'; everAsked: boolean }
   | {
@@ -70,6 +80,7 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
   const refusals: string[] = [];
   const used = reader(stored, refusals);
   const notices = buildParametersIgnored(stored, used);
+  const unread: Option[] = refusals.length > 0 ? [...OPTIONS] : [];
   const mayOwn = notices.length === 0;
   const inherit = <B extends Key, W extends Key>(build: B, wide: W) => {
     if (mayOwn && stored[build] !== undefined) {
@@ -81,8 +92,16 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
     const value = used(wide);
     return value === undefined ? undefined : { value, source: wide };
   };
-  const tokens = inherit('karpenter_build_imds_tokens', 'imds_http_tokens');
-  const limit = inherit('karpenter_build_imds_hop_limit', 'imds_http_hop_limit');
+  const reading = <T>(option: Option, read: () => T): T => {
+    const before = refusals.length;
+    const value = read();
+    if (refusals.length > before) unread.push(option);
+    return value;
+  };
+  const tokens = reading('httpTokens', () => inherit('karpenter_build_imds_tokens', 'imds_http_tokens'));
+  const limit = reading('httpPutResponseHopLimit', () =>
+    inherit('karpenter_build_imds_hop_limit', 'imds_http_hop_limit'),
+  );
   const ask: Options = {
     ...(tokens && { httpTokens: tokens.value }),
     ...(limit && { httpPutResponseHopLimit: limit.value }),
@@ -99,7 +118,10 @@ export function decide(list: readonly StoredParameter[], owns: boolean): Decisio
   const policy = readPolicy(stored, used);
   if (policy.canary !== undefined && policy.classWriter === 'external')
     refusals.push(refuse('canaryExternal', { canary: canaryInWords(policy.canary.size) }));
-  if (refusals.length > 0) return { kind: 'refused', refusals };
+  if (refusals.length > 0) {
+    const classWriter = reader(stored, [])('imds_rollout_class_writer');
+    return { kind: 'refused', refusals, ask, unread, ...(classWriter !== undefined && { classWriter }) };
+  }
   // What the class goes back to is for its own writer to say.
   return Object.keys(ask).length === 0 && policy.classWriter === 'external'
     ? { kind: 'asksNothing', everAsked }

@@ -5,7 +5,7 @@ import { podName, waitingBuilds, wouldBeBuild } from './builds.ts';
 import { markOn, type CanaryRead } from './canary-mark.ts';
 import { holdOn, type Hold } from './hold.ts';
 import type { EC2NodeClass, Node, NodeClaim, NodePool, Pod } from './kubernetes.ts';
-import { NODECLASS_HASH, NODECLASS_HASH_VERSION } from './naming.ts';
+import { NODECLASS_HASH, NODECLASS_HASH_VERSION, REGISTERED } from './naming.ts';
 import type { Clock, Cluster, Instances, Registration } from './ports.ts';
 import type { Selector } from './selector.ts';
 
@@ -159,7 +159,7 @@ function join(read: Read, nodeClass: EC2NodeClass, isBuild: (pod: Pod) => boolea
     const instanceId = instanceIdOf(providerID);
     const instance = instanceId === undefined ? undefined : instances.get(instanceId);
     const pods = node === undefined ? [] : (podsByNode.get(node.metadata.name) ?? []);
-    const hold = holdOn(node ?? claim);
+    const hold = holdOfBoth(claim, node);
     const canary = node && markOn(node);
     return {
       name: node?.metadata.name ?? claim.metadata.name,
@@ -192,6 +192,16 @@ function join(read: Read, nodeClass: EC2NodeClass, isBuild: (pod: Pod) => boolea
     })),
   ];
 }
+
+/**
+ * The node's hold. Until Karpenter has registered the node (and labelled it so, in the patch that copies the
+ * NodeClaim's annotations), it says nothing of its own yet: what the NodeClaim says is still to come.
+ */
+const holdOfBoth = (claim: NodeClaim, node: Node | undefined): Hold | undefined => {
+  const onNode = node && holdOn(node);
+  const isRegistered = node?.metadata.labels?.[REGISTERED] === 'true';
+  return isRegistered ? onNode : (onNode ?? holdOn(claim));
+};
 
 const isLeaving = (claim: NodeClaim, node: Node | undefined, instance: Instance | undefined): boolean =>
   claim.metadata.deletionTimestamp !== undefined ||

@@ -1,5 +1,5 @@
 /** The only way in which a running rollout writes: whose turn it is, and what is asked, are looked at first. */
-import { askedNow } from './ask.ts';
+import { askedNow, type Asking } from './ask.ts';
 import { ConflictError, NotFoundError, TransientError } from './errors.ts';
 import type { Ground } from './ground.ts';
 import type { MergePatch, ObjectsByKind, WrittenKind } from './kubernetes.ts';
@@ -33,7 +33,7 @@ export interface GuardPorts {
 export function createGuard(
   ports: GuardPorts,
   ground: Ground,
-  rollout: { rack: string; execution: string; generation: string },
+  rollout: Asking & { rack: string; execution: string },
   askedAt: number,
 ): Guard {
   let readAt = askedAt;
@@ -44,7 +44,7 @@ export function createGuard(
       ports.parameters.list(rollout.rack),
       ports.records.read(rollout.rack),
     ]);
-    const asked = askedNow(rollout.generation, parameters, record, ground.nodeClass);
+    const asked = askedNow(rollout, parameters, record, ground.nodeClass);
     if (asked.kind === 'withdrawn') throw new AskWithdrawn(asked.why);
     if (asked.kind === 'other') throw new TurnLost(asked.why);
     readAt = now;

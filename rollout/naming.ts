@@ -12,6 +12,8 @@ export const STARTED_ANNOTATION = 'imds-rollout/started-at';
 export const FIELD_MANAGER = 'imds-rollout';
 
 export const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
+/** On a node, from Karpenter: its NodeClaim's labels, annotations and taints have been copied to it. */
+export const REGISTERED = 'karpenter.sh/registered';
 export const NODECLASS_HASH = 'karpenter.k8s.aws/ec2nodeclass-hash';
 export const NODECLASS_HASH_VERSION = 'karpenter.k8s.aws/ec2nodeclass-hash-version';
 

@@ -46,13 +46,13 @@ export async function runStep(
     ports.parameters.list(state.rack),
     ports.records.read(state.rack),
   ]);
-  const asked = askedNow(state.generation, parameters, record, ground.nodeClass);
+  const asked = askedNow(state, parameters, record, ground.nodeClass);
   if (asked.kind === 'withdrawn') return conclude(state, 'Withdrawn', asked.why);
   if (asked.kind === 'other') return supersede(ports, state, asked.why);
   const guard = createGuard(ports, ground, state, askedAt);
   try {
     const next = await step({
-      state: asked.kind === 'same' ? { ...state, policy: asked.policy } : state,
+      state: { ...state, policy: asked.policy },
       ground,
       record,
       asked: namesHash(parameters),

@@ -47,6 +47,7 @@ const machine = 'imds-rollout';
 
 /** On what each action is allowed; a function that itself is meant stands for `<name>`. */
 const resources: Record<string, string[]> = {
+  'cloudwatch:GetMetricData': ['*'],
   'ec2:DescribeInstances': ['*'],
   'ec2:GetInstanceMetadataDefaults': ['*'],
   'ec2:ModifyInstanceMetadataOptions': [`arn:aws:ec2:${here}:instance/*`],
