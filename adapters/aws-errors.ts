@@ -107,3 +107,13 @@ function whose(arn: string): string {
   const role = /:assumed-role\/([^/]+)\//.exec(arn)?.[1];
   return role === undefined ? arn : `role ${role}`;
 }
+
+/** The answer to a call; undefined where there is none of that name. */
+export async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}

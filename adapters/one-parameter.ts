@@ -5,8 +5,7 @@ import {
   PutParameterCommand,
   type SSMClient,
 } from '@aws-sdk/client-ssm';
-import { NotFoundError } from '../rollout/errors.ts';
-import { calling } from './aws-errors.ts';
+import { calling, unlessMissing } from './aws-errors.ts';
 
 /** Its value, decrypted where it is said; undefined where there is none of that name. */
 export async function getParameter(
@@ -37,13 +36,4 @@ export async function deleteParameter(client: SSMClient, Name: string): Promise<
   await unlessMissing(
     calling('ssm:DeleteParameter', Name, () => client.send(new DeleteParameterCommand({ Name }))),
   );
-}
-
-async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
 }

@@ -96,7 +96,7 @@ export interface BakeLook {
   nodes: readonly string[];
   /** Those of them whose options are not in force: not modified, or still pending. */
   notInForce: readonly string[];
-  /** Rejected calls by node, as far as any were counted. */
+  /** By node, how many rejected calls were counted. */
   rejected: ReadonlyMap<string, number>;
   failed: readonly FailedBuild[];
   /** By node whose tokens became required: when the periods of 5 minutes began that CloudWatch has measured. */

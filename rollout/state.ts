@@ -225,7 +225,7 @@ export function conclude(state: Rolling, outcome: Concluding['outcome'], reason:
   };
 }
 
-/** An end that comes once the canary is as it was before; at once where none of it was modified. */
+/** An end that comes once the canary is as it was before. */
 export const putBackAndEnd = (ending: Concluding, now: Date): PuttingBack => ({
   ...ending,
   next: 'put-back-and-end',

@@ -8,8 +8,7 @@ import {
   type EKSClient,
 } from '@aws-sdk/client-eks';
 import { GetRoleCommand, type IAMClient } from '@aws-sdk/client-iam';
-import { calling } from '../../adapters/aws-errors.ts';
-import { NotFoundError } from '../../rollout/errors.ts';
+import { calling, unlessMissing } from '../../adapters/aws-errors.ts';
 
 export interface ClusterFacts {
   name: string;
@@ -47,7 +46,7 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
   const of = (clusterName: string, principalArn: string) => ({ clusterName, principalArn });
   return {
     cluster: (name) =>
-      orUndefined(
+      unlessMissing(
         calling('eks:DescribeCluster', name, async () => {
           const { cluster } = await eks.send(new DescribeClusterCommand({ name }));
           return {
@@ -64,7 +63,7 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
         }),
       ),
     entry: (cluster, role) =>
-      orUndefined(
+      unlessMissing(
         calling('eks:DescribeAccessEntry', role, async () => {
           const { accessEntry } = await eks.send(new DescribeAccessEntryCommand(of(cluster, role)));
           return {
@@ -85,7 +84,7 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
       );
     },
     remove: async (cluster, role) => {
-      const answer = await orUndefined(
+      const answer = await unlessMissing(
         calling('eks:DeleteAccessEntry', role, () =>
           eks.send(new DeleteAccessEntryCommand(of(cluster, role))),
         ),
@@ -93,7 +92,7 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
       return answer !== undefined;
     },
     roleMadeAt: (arn) =>
-      orUndefined(
+      unlessMissing(
         calling('iam:GetRole', arn, async () => {
           const { Role } = await iam.send(
             new GetRoleCommand({ RoleName: arn.slice(arn.lastIndexOf('/') + 1) }),
@@ -102,13 +101,4 @@ export function createAccess(eks: EKSClient, iam: IAMClient): Access {
         }),
       ),
   };
-}
-
-async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
 }

@@ -1,24 +1,17 @@
 /** approve and reject against an account, from the command line to what is stored, told and answered. */
 import { describe, expect, it, vi } from 'vitest';
 import { ADA } from '../adapters/checking-sts.ts';
+import { question } from '../rollout/given.ts';
 import { run } from './command-in.ts';
 import { LocalAccount } from './local-account.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const HASH = '0123456789ab';
+const HASH = question.hash;
 const RECORDS = '/imds-rollout/racks/demo';
 const at = '2026-03-02T09:00:00.000Z';
 const awaiting = {
-  hash: HASH,
-  generation: 'g',
-  class: 'build',
-  classUid: 'uid',
-  changes: [{ option: 'httpPutResponseHopLimit', from: 1, to: 2 }],
-  looser: ['httpPutResponseHopLimit'],
-  strategy: 'graceful',
-  owners: ['helm: httpTokens'],
-  why: 'it loosens httpPutResponseHopLimit',
+  ...question,
   execution: 'demo-1',
   startedAt: at,
   askedAt: at,

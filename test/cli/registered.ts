@@ -11,6 +11,7 @@ import type { Instance } from '../../rollout/ec2.ts';
 import { NotFoundError, TransientError } from '../../rollout/errors.ts';
 import type { Execution, Registration, StoredParameter } from '../../rollout/ports.ts';
 import { emptyRecord, type RolloutRecord } from '../../rollout/record.ts';
+import { launchable } from '../contract/launchable.ts';
 
 export const NOW = new Date('2026-03-02T09:00:00.000Z');
 const clock = { now: () => NOW };
@@ -206,10 +207,7 @@ export function handsOn(api: ApiClient) {
         kind: 'EC2NodeClass',
         metadata: { name },
         spec: {
-          role: 'karpenter-nodes',
-          amiSelectorTerms: [{ alias: 'al2023@latest' }],
-          subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
-          securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+          ...launchable,
           metadataOptions,
         },
       }),

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { noApproval, type Approval } from '../../rollout/approval.ts';
 import type { Approvals } from '../../rollout/ports.ts';
+import { question } from '../rollout/given.ts';
 
 export interface ApprovalsSubject extends AsyncDisposable {
   port: Approvals;
@@ -12,14 +13,7 @@ const at = '2026-03-02T09:00:00.000Z';
 const written: Approval = {
   schemaVersion: 1,
   awaiting: {
-    hash: '0123456789ab',
-    generation: 'g',
-    class: 'build',
-    classUid: 'uid',
-    changes: [{ option: 'httpPutResponseHopLimit', from: 1, to: 2 }],
-    looser: ['httpPutResponseHopLimit'],
-    strategy: 'graceful',
-    owners: ['helm: httpTokens'],
+    ...question,
     why: 'it loosens httpPutResponseHopLimit 1 → 2',
     execution: 'demo-1',
     startedAt: at,

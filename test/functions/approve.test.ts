@@ -5,20 +5,10 @@ import { createHandler } from '../../functions/approve/create-handler.ts';
 import { noApproval } from '../../rollout/approval.ts';
 import type { ApprovePorts } from '../../rollout/approve.ts';
 import { TransientError } from '../../rollout/errors.ts';
+import { question } from '../rollout/given.ts';
 
 const TOKEN = 'the-token-of-the-wait';
 const startedAt = '2026-03-02T09:00:00.000Z';
-const question = {
-  hash: '0123456789ab',
-  generation: 'g',
-  class: 'build',
-  classUid: 'uid',
-  changes: [{ option: 'httpPutResponseHopLimit', from: 1, to: 2 }],
-  looser: ['httpPutResponseHopLimit'],
-  strategy: 'graceful',
-  owners: [],
-  why: 'it loosens httpPutResponseHopLimit 1 → 2',
-};
 const state = {
   schemaVersion: 1,
   rack: 'demo',

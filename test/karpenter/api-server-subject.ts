@@ -5,6 +5,7 @@ import { systemClock } from '../../adapters/clock.ts';
 import { createCluster } from '../../adapters/cluster/cluster.ts';
 import type { NodeClassMetadataOptions } from '../../rollout/kubernetes.ts';
 import type { ClusterSubject } from '../contract/cluster.ts';
+import { launchable } from '../contract/launchable.ts';
 import { clientOf, type users } from './control-plane.ts';
 import { verbsOf } from './verbs.ts';
 
@@ -32,10 +33,7 @@ export async function apiServer(user: keyof typeof users = 'admin'): Promise<Clu
       kind: 'EC2NodeClass',
       metadata: { name },
       spec: {
-        role: 'karpenter-nodes',
-        amiSelectorTerms: [{ alias: 'al2023@latest' }],
-        subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
-        securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'demo' } }],
+        ...launchable,
         metadataOptions,
       },
     };

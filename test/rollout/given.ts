@@ -2,6 +2,7 @@
 import type { Instance, MetadataOptions } from '../../rollout/ec2.ts';
 import { hashState, isDrifted, type BuildNode, type Fleet } from '../../rollout/fleet.ts';
 import { holdOn, type Hold } from '../../rollout/hold.ts';
+import type { Question } from '../../rollout/approval.ts';
 import { podName } from '../../rollout/builds.ts';
 import type {
   Condition,
@@ -308,3 +309,16 @@ export const rolling = (more: Partial<Rolling> = {}): Rolling => ({
   wholeLookAt: instant(0),
   ...more,
 });
+
+/** What a person is asked about one hop more. */
+export const question: Question = {
+  hash: '0123456789ab',
+  generation: 'g',
+  class: 'build',
+  classUid: 'uid',
+  changes: [{ option: 'httpPutResponseHopLimit', from: 1, to: 2 }],
+  looser: ['httpPutResponseHopLimit'],
+  strategy: 'graceful',
+  owners: ['helm: httpTokens'],
+  why: 'it loosens httpPutResponseHopLimit',
+};
