@@ -67,7 +67,10 @@ async function round(
 ): Promise<Round> {
   const marked = await markedNodes(place.cluster, place.registration);
   const instances = await instancesOf(ports, place, marked);
-  const judged = marked.map((each) => ({ ...each, ...standingOf(each, instances, place, ports.clock.now()) }));
+  const judged = marked.map((each) => ({
+    ...each,
+    ...standingOf(each, instances, place, ports.clock.now()),
+  }));
   const due = judged.flatMap(({ due }) => due ?? []);
   const { done } = await modifyAll(ports, () => guard.check(), due, { of, step: 'put-back-modify' });
   const refused = refusalsOf(done);
